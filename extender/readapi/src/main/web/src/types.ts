@@ -88,19 +88,11 @@ export type History = Readonly<{
   stepSeconds: number;
   times: readonly string[];
   gpus: readonly HistoryGpu[];
-  mean?: HistoryMean;
 }>;
 
 export type HistoryGpu = Readonly<{
   uuid: string;
   index: number;
-  sm: readonly (number | null)[];
-  smMax: readonly (number | null)[];
-  memory: readonly (number | null)[];
-  granted: readonly (number | null)[];
-}>;
-
-export type HistoryMean = Readonly<{
   sm: readonly (number | null)[];
   smMax: readonly (number | null)[];
   memory: readonly (number | null)[];

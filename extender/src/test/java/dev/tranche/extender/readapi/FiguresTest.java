@@ -19,7 +19,6 @@ import dev.tranche.extender.readapi.row.WaitingReasons;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.verb.FakeWorld;
 import dev.tranche.process.fuzz.Seeds;
-import java.time.Instant;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -144,9 +143,9 @@ final class FiguresTest {
     Snapshot snapshot = Snapshot.of(world.inspection());
     var all = new ListQuery(Map.of(), ListQuery.LIMIT_MAX, "");
     return new Shown(
-        GpuList.of(snapshot, View.ALL, all, Instant.EPOCH).items(),
-        PodList.of(snapshot, reasons, View.ALL, all, Instant.EPOCH).items(),
-        Summary.of(snapshot, reasons, all, Instant.EPOCH));
+        GpuList.of(snapshot, View.ALL, all).items(),
+        PodList.of(snapshot, reasons, View.ALL, all).items(),
+        Summary.of(snapshot, reasons, all));
   }
 
   /** At any moment parts sum to the whole, whatever is not known yet. */

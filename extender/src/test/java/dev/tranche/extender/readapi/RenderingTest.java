@@ -68,15 +68,15 @@ final class RenderingTest {
   }
 
   private Summary summary(int limit) {
-    return Summary.of(Snapshot.of(world.inspection()), reasons, rows(limit), NOW);
+    return Summary.of(Snapshot.of(world.inspection()), reasons, rows(limit));
   }
 
   private GpuList gpus() {
-    return GpuList.of(Snapshot.of(world.inspection()), View.ALL, rows(100), NOW);
+    return GpuList.of(Snapshot.of(world.inspection()), View.ALL, rows(100));
   }
 
   private PodList pods() {
-    return PodList.of(Snapshot.of(world.inspection()), reasons, View.ALL, rows(100), NOW);
+    return PodList.of(Snapshot.of(world.inspection()), reasons, View.ALL, rows(100));
   }
 
   private PodDetail pod(String name) {

@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.sun.management.ThreadMXBean;
 import dev.tranche.api.Names;
 import dev.tranche.extender.readapi.Answers.Answer;
-import dev.tranche.extender.readapi.json.Json;
 import dev.tranche.extender.readapi.query.Parameters.Parsed;
 import dev.tranche.extender.readapi.row.View;
 import dev.tranche.extender.score.Policy;
@@ -65,11 +64,7 @@ final class WhatIfAnswersTest {
         "{\"kind\":\"Pod\",\"metadata\":{\"annotations\":%s},\"spec\":%s}"
             .formatted(annotations, spec);
     return new WhatIfAnswers(vertx, sources)
-        .of(
-            View.ALL,
-            MultiMap.caseInsensitiveMultiMap().add("count", count),
-            Buffer.buffer(body),
-            Json::buffer)
+        .of(View.ALL, MultiMap.caseInsensitiveMultiMap().add("count", count), Buffer.buffer(body))
         .await();
   }
 

@@ -131,11 +131,9 @@ public final class GpuHistory {
    * Returns what is known of some GPUs of a node. Empty if there is none.
    *
    * @param uuids which GPUs
-   * @param agoMs how far back
    * @param nowMs now, on a monotonic clock
    */
-  public synchronized Optional<Found> find(
-      String node, Predicate<String> uuids, long agoMs, long nowMs) {
+  public synchronized Optional<Found> find(String node, Predicate<String> uuids, long nowMs) {
     List<Map.Entry<Key, Ring>> found =
         rings.tailMap(new Key(node, "")).entrySet().stream()
             .takeWhile(entry -> entry.getKey().node().equals(node))
@@ -149,7 +147,7 @@ public final class GpuHistory {
     }
     // The slot of now may not have its sample yet.
     long to = Math.max(newestSlot, Math.floorDiv(nowMs, STEP_MS) - 1);
-    long from = Math.max(to - SLOTS + 1, Math.floorDiv(nowMs - agoMs, STEP_MS));
+    long from = to - SLOTS + 1;
     var within = found.stream().filter(entry -> entry.getValue().last >= from).toList();
     long first =
         LongStream.rangeClosed(from, to)

@@ -15,7 +15,6 @@ import org.junit.jupiter.params.provider.ValueSource;
 final class GpuHistoryTest {
   private static final long GIB = 1L << 30;
   private static final long STEP = GpuHistory.STEP_MS;
-  private static final long WINDOW = GpuHistory.WINDOW_MS;
   private static final long PLENTY = 16 << 20;
   private static final double NONE = Double.NaN;
 
@@ -34,7 +33,7 @@ final class GpuHistoryTest {
   }
 
   private static Found all(GpuHistory history, String node, long nowMs) {
-    return history.find(node, uuid -> true, WINDOW, nowMs).orElseThrow();
+    return history.find(node, uuid -> true, nowMs).orElseThrow();
   }
 
   private Gpu only(long nowMs) {
@@ -98,9 +97,9 @@ final class GpuHistoryTest {
     add(0, sample("n", 0, 0.5), sample("n", 1, 0.5));
     add(1, sample("n", 0, 0.5));
     long one = history.bytes() / 2;
-    assertThat(history.find("n", "n1"::equals, WINDOW, START + 2 * STEP)).isPresent();
+    assertThat(history.find("n", "n1"::equals, START + 2 * STEP)).isPresent();
     add(361, sample("n", 0, 0.5));
-    assertThat(history.find("n", "n1"::equals, WINDOW, START + 362 * STEP)).isEmpty();
+    assertThat(history.find("n", "n1"::equals, START + 362 * STEP)).isEmpty();
     assertThat(history.bytes()).isEqualTo(one);
   }
 
@@ -150,18 +149,6 @@ final class GpuHistoryTest {
     assertThat(gpu.sm()).containsExactly(0.4);
     assertThat(gpu.smMax()).containsExactly(0.6);
     assertThat(gpu.memory()).containsExactly(GIB);
-  }
-
-  @Test
-  void since_leavesOutWhatIsOlder() {
-    for (int step = 0; step < 100; step++) {
-      add(step, sample("n", 0, 0.5), sample("n", 1, 0.5));
-    }
-    add(100, sample("n", 0, 0.5));
-    long now = START + 101 * STEP;
-    Found found = history.find("n", "n0"::equals, 10 * STEP, now).orElseThrow();
-    assertThat(found.timesMs()).hasSize(10).allMatch(at -> at >= now - 10 * STEP);
-    assertThat(history.find("n", "n1"::equals, STEP, now).orElseThrow().gpus()).isEmpty();
   }
 
   @Test

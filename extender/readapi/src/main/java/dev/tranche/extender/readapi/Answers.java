@@ -61,21 +61,14 @@ final class Answers {
   private SoftReference<@Nullable Snapshot> latest = new SoftReference<>(null);
   private SoftReference<@Nullable Changes> changes = new SoftReference<>(null);
 
-  /** Writes a record as a request asks for it. Runs on a worker. */
-  @FunctionalInterface
-  interface Format {
-    Buffer of(Record answer);
-  }
-
   sealed interface Answer {
+    /** Is written as the request asks for it. */
+    record Found(Record answer) implements Answer {}
+
     /**
      * @param compressed by gzip
      */
-    record Found(Buffer body, boolean compressed) implements Answer {
-      Found(Buffer body) {
-        this(body, false);
-      }
-    }
+    record Written(Buffer body, boolean compressed) implements Answer {}
 
     record Refused(Problem problem) implements Answer {}
   }
@@ -98,39 +91,41 @@ final class Answers {
     return podMetrics;
   }
 
-  Future<Answer> of(Question question, Format format) {
+  Future<Answer> of(Question question) {
     Route route = question.route();
     MultiMap parameters = question.parameters();
-    Instant now = Instant.now();
     View view = route.view();
     return switch (route.kind()) {
       case SUMMARY ->
           view.namespace().isPresent()
-              ? summary(view.namespace().get(), parameters, format)
-              : list(
-                  List.of(),
+              ? withoutParameters(
                   parameters,
-                  (snapshot, query) -> format.of(Summary.of(snapshot, reasons, query, now)));
+                  () ->
+                      ofSnapshot(now -> NamespaceSummary.of(now, reasons, view.namespace().get())))
+              : list(List.of(), parameters, (now, query) -> Summary.of(now, reasons, query));
       case GPUS ->
-          list(
-              fields(Gpu.FIELDS, view),
-              parameters,
-              (snapshot, query) -> format.of(GpuList.of(snapshot, view, query, now)));
+          list(fields(Gpu.FIELDS, view), parameters, (now, query) -> GpuList.of(now, view, query));
       case PODS ->
           list(
               fields(Pod.FIELDS, view),
               parameters,
-              (snapshot, query) -> format.of(PodList.of(snapshot, reasons, view, query, now)));
-      case POD -> withoutParameters(parameters, () -> pod(route, format));
+              (now, query) -> PodList.of(now, reasons, view, query));
+      case POD -> withoutParameters(parameters, () -> pod(route));
       case CHANGES -> changes(parameters);
-      case HISTORY -> whenReady(() -> history(view, parameters, format));
-      case WHAT_IF -> whenReady(() -> whatIfs.of(view, parameters, question.body(), format));
-      case INVARIANTS -> withoutParameters(parameters, () -> whenReady(() -> invariants(format)));
-      case METRICS -> withoutParameters(parameters, () -> ofSnapshot(podMetrics::of));
+      case HISTORY -> whenReady(() -> history(view, parameters));
+      case WHAT_IF -> whenReady(() -> whatIfs.of(view, parameters, question.body()));
+      case INVARIANTS -> withoutParameters(parameters, () -> whenReady(this::invariants));
+      case METRICS ->
+          withoutParameters(
+              parameters,
+              () ->
+                  whenReady(() -> onWorker(now -> new Answer.Written(podMetrics.of(now), false))));
       case OPENAPI ->
           withoutParameters(
               parameters,
-              () -> vertx.executeBlocking(() -> new Answer.Found(OpenApiDocument.JSON), false));
+              () ->
+                  vertx.executeBlocking(
+                      () -> new Answer.Written(OpenApiDocument.JSON, false), false));
     };
   }
 
@@ -141,16 +136,9 @@ final class Answers {
         : all.stream().filter(field -> !field.name().equals("namespace")).toList();
   }
 
-  private Future<Answer> summary(String namespace, MultiMap parameters, Format format) {
-    return withoutParameters(
-        parameters,
-        () -> ofSnapshot(snapshot -> format.of(NamespaceSummary.of(snapshot, reasons, namespace))));
-  }
-
   /** Writes what is known, once that is complete. */
-  private Future<Answer> ofSnapshot(Function<Snapshot, Buffer> written) {
-    return whenReady(
-        () -> onWorker(inspection -> new Answer.Found(written.apply(snapshot(inspection)))));
+  private Future<Answer> ofSnapshot(Function<Snapshot, Record> answer) {
+    return whenReady(() -> onWorker(now -> new Answer.Found(answer.apply(now))));
   }
 
   private Future<Answer> changes(MultiMap parameters) {
@@ -162,9 +150,8 @@ final class Answers {
                   onWorker(
                       now -> {
                         String known = values.getOrDefault(RESOURCE_VERSION, "");
-                        long nowMs = sources.clockMs().getAsLong();
-                        return new Answer.Found(
-                            changes().after(known, snapshot(now), nowMs), true);
+                        return new Answer.Written(
+                            changes().after(known, now, sources.clockMs().getAsLong()), true);
                       }));
     };
   }
@@ -179,22 +166,22 @@ final class Answers {
     return known;
   }
 
-  private Future<Answer> history(View view, MultiMap parameters, Format format) {
+  private Future<Answer> history(View view, MultiMap parameters) {
     return view.namespace().isEmpty()
-        ? histories.of(parameters, uuid -> true, format)
-        : onWorker(inspection -> snapshot(inspection).gpusOf(view))
-            .compose(held -> histories.of(parameters, held::contains, format));
+        ? histories.of(parameters, uuid -> true)
+        : onWorker(now -> now.gpusOf(view))
+            .compose(held -> histories.of(parameters, held::contains));
   }
 
   private Future<Answer> list(
-      List<Field> fields, MultiMap parameters, BiFunction<Snapshot, ListQuery, Buffer> answer) {
-    return switch (ListQuery.parse(parameters, fields, Instant.now())) {
+      List<Field> fields, MultiMap parameters, BiFunction<Snapshot, ListQuery, Record> answer) {
+    return switch (ListQuery.parse(parameters, fields)) {
       case Parsed.Refused(var problem) -> refused(problem);
-      case Parsed.Valid(var query) -> ofSnapshot(snapshot -> answer.apply(snapshot, query));
+      case Parsed.Valid(var query) -> ofSnapshot(now -> answer.apply(now, query));
     };
   }
 
-  private Future<Answer> pod(Route route, Format format) {
+  private Future<Answer> pod(Route route) {
     String namespace = route.namespace();
     String name = route.name();
     if (!NAME.matcher(namespace).matches() || !NAME.matcher(name).matches()) {
@@ -224,28 +211,23 @@ final class Answers {
                                 .leftAlone()
                                 .apply(key)
                                 .compose(why -> refused(unknownPod(key, why)))
-                            : explained(key, plan.get(), route.view(), format)));
+                            : explained(key, plan.get(), route.view())));
   }
 
-  private Future<Answer> invariants(Format format) {
+  private Future<Answer> invariants() {
     return invariants
         .latest()
-        .compose(
+        .map(
             round ->
                 round.isEmpty()
-                    ? refused(Problem.unavailable("nothing was judged yet; retry in a minute"))
-                    : vertx.executeBlocking(
-                        () ->
-                            new Answer.Found(
-                                format.of(
-                                    InvariantList.of(
-                                        round.get(),
-                                        Instant.now(),
-                                        sources.clockMs().getAsLong()))),
-                        false));
+                    ? new Answer.Refused(
+                        Problem.unavailable("nothing was judged yet; retry in a minute"))
+                    : new Answer.Found(
+                        InvariantList.of(
+                            round.get(), Instant.now(), sources.clockMs().getAsLong())));
   }
 
-  private Future<Answer> explained(String key, Explain.Plan plan, View view, Format format) {
+  private Future<Answer> explained(String key, Explain.Plan plan, View view) {
     Future<Optional<NodeFilter>> filter =
         plan.evaluated() ? sources.filters().apply(key) : Future.succeededFuture(Optional.empty());
     Future<List<NodeSnapshot>> nodes =
@@ -256,8 +238,7 @@ final class Answers {
         .compose(
             known ->
                 onWorker(
-                    inspection -> {
-                      Snapshot snapshot = snapshot(inspection);
+                    snapshot -> {
                       PodDetail detail =
                           sources
                               .explain()
@@ -268,13 +249,7 @@ final class Answers {
         .compose(
             detail ->
                 message(detail, key)
-                    .compose(
-                        message ->
-                            vertx.executeBlocking(
-                                () ->
-                                    new Answer.Found(
-                                        format.of(detail.with(Optional.empty(), message))),
-                                false)));
+                    .map(message -> new Answer.Found(detail.with(Optional.empty(), message))));
   }
 
   private Optional<Pod> row(Snapshot snapshot, PodFacts pod) {
@@ -315,11 +290,11 @@ final class Answers {
                 missing.isPresent() ? refused(Problem.unavailable(missing.get())) : answer.get());
   }
 
-  private <T> Future<T> onWorker(Function<Inspection, T> work) {
+  private <T> Future<T> onWorker(Function<Snapshot, T> work) {
     return sources
         .inspections()
         .latest()
-        .compose(now -> vertx.executeBlocking(() -> work.apply(now), false));
+        .compose(now -> vertx.executeBlocking(() -> work.apply(snapshot(now)), false));
   }
 
   /**
@@ -327,7 +302,7 @@ final class Answers {
    * megabytes.
    */
   @SuppressWarnings("ReferenceEquality")
-  synchronized Snapshot snapshot(Inspection inspection) {
+  private synchronized Snapshot snapshot(Inspection inspection) {
     Snapshot known = latest.get();
     if (known != null && known.inspection == inspection) {
       return known;

@@ -4,12 +4,11 @@ import dev.tranche.extender.readapi.Answers.Answer;
 import dev.tranche.extender.readapi.access.Access;
 import dev.tranche.extender.readapi.json.Json;
 import dev.tranche.extender.readapi.query.KubernetesStatus;
+import dev.tranche.extender.readapi.query.Parameters.Parsed;
 import dev.tranche.extender.readapi.query.Problem;
-import dev.tranche.extender.readapi.table.Output;
 import dev.tranche.process.loop.Loop;
 import io.vertx.core.Future;
 import io.vertx.core.Handler;
-import io.vertx.core.MultiMap;
 import io.vertx.core.Vertx;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpHeaders;
@@ -19,7 +18,7 @@ import io.vertx.core.http.HttpServerResponse;
 import java.util.Optional;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Function;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -123,20 +122,20 @@ final class Endpoint implements Handler<HttpServerRequest> {
         .onFailure(
             bug -> {
               vertx.cancelTimer(deadline);
-              failed(request, bug);
+              request.resume();
+              var _ = failed(request, bug);
             });
   }
 
   private void afterGuard(
       HttpServerRequest request, Route route, @Nullable Problem refusal, long deadline) {
-    HttpServerResponse response = request.response();
-    if (refusal == null && !response.ended() && !response.closed()) {
+    if (refusal == null && !isOver(request.response())) {
       answerOnceRead(request, route, deadline);
       return;
     }
     request.resume();
     vertx.cancelTimer(deadline);
-    if (refusal != null && !response.ended()) {
+    if (refusal != null && !request.response().ended()) {
       refuse(request, refusal);
     }
   }
@@ -149,24 +148,25 @@ final class Endpoint implements Handler<HttpServerRequest> {
   /** Only what has arrived as a whole takes a place: a body may be sent slowly, or never. */
   private void answerOnceRead(HttpServerRequest request, Route route, long deadline) {
     var body = new PostedBody(bodyBytes, BODY_BYTES_MAX);
-    HttpServerResponse response = request.response();
     body.read(request)
         .timeout(answeredMsMax, TimeUnit.MILLISECONDS)
         .compose(
             read ->
-                response.ended() || response.closed()
-                    ? Future.succeededFuture()
-                    : switch (read) {
-                      case PostedBody.Read.Whole(Buffer bytes) ->
-                          answerWithPlace(request, route, bytes);
-                      case PostedBody.Read.TooLarge() ->
-                          send(request, Problem.tooLarge(BODY_BYTES_MAX));
-                      case PostedBody.Read.NoRoom() -> shed(request, "too many bodies are read");
-                    })
+                sendUnlessOver(
+                    request,
+                    () ->
+                        switch (read) {
+                          case PostedBody.Read.Whole(Buffer bytes) ->
+                              answerWithPlace(request, route, bytes);
+                          case PostedBody.Read.TooLarge() ->
+                              send(request, Problem.tooLarge(BODY_BYTES_MAX));
+                          case PostedBody.Read.NoRoom() ->
+                              shed(request, "too many bodies are read");
+                        }))
         .onComplete(
             done -> {
               body.release();
-              if (response.ended() || response.closed()) {
+              if (isOver(request.response())) {
                 vertx.cancelTimer(deadline);
               }
             });
@@ -185,13 +185,22 @@ final class Endpoint implements Handler<HttpServerRequest> {
   }
 
   private Future<Void> answerAndSend(HttpServerRequest request, Route route, Buffer body) {
-    HttpServerResponse response = request.response();
-    return answer(request, route, body)
-        .compose(
-            answer ->
-                response.ended() || response.closed()
-                    ? Future.<Void>succeededFuture()
-                    : send(request, route, answer));
+    return switch (Question.of(request, route, body)) {
+      case Parsed.Refused(var problem) -> send(request, problem);
+      case Parsed.Valid(var question) ->
+          onLoop(Future.succeededFuture(question).compose(answers::of))
+              .compose(answer -> sendUnlessOver(request, () -> send(request, question, answer)))
+              .recover(bug -> sendUnlessOver(request, () -> failed(request, bug)));
+    };
+  }
+
+  private static Future<Void> sendUnlessOver(
+      HttpServerRequest request, Supplier<Future<Void>> sending) {
+    return isOver(request.response()) ? Future.succeededFuture() : sending.get();
+  }
+
+  private static boolean isOver(HttpServerResponse response) {
+    return response.ended() || response.closed();
   }
 
   private Future<Void> shed(HttpServerRequest request, String why) {
@@ -199,40 +208,20 @@ final class Endpoint implements Handler<HttpServerRequest> {
     return send(request, Problem.unavailable(why + "; retry in a second"));
   }
 
-  private Future<Void> send(HttpServerRequest request, Route route, Answer answer) {
+  private Future<Void> send(HttpServerRequest request, Question question, Answer answer) {
+    HttpServerResponse response = request.response();
     return switch (answer) {
       case Answer.Refused(Problem problem) -> send(request, problem);
-      case Answer.Found(Buffer body, boolean compressed) -> {
+      case Answer.Written(Buffer body, boolean compressed) -> {
         if (compressed) {
-          request.response().putHeader(HttpHeaders.CONTENT_ENCODING, "gzip");
+          response.putHeader(HttpHeaders.CONTENT_ENCODING, "gzip");
         }
-        yield send(request.response(), 200, type(request, route), body);
+        yield send(response, 200, question.mediaType(), body);
       }
+      case Answer.Found(Record found) ->
+          onLoop(vertx.executeBlocking(() -> question.write(found), false))
+              .compose(body -> send(response, 200, question.mediaType(), body));
     };
-  }
-
-  private Future<Answer> answer(HttpServerRequest request, Route route, Buffer body) {
-    MultiMap parameters;
-    try {
-      parameters = request.params();
-    } catch (IllegalArgumentException malformed) {
-      return Future.succeededFuture(
-          new Answer.Refused(
-              Problem.badRequest("the query is malformed: % begins two hexadecimal digits")));
-    }
-    Function<Throwable, Answer> bug =
-        failure -> {
-          LOG.error("{} failed", route, failure);
-          return new Answer.Refused(Problem.failed());
-        };
-    try {
-      return onLoop(
-              answers.of(
-                  new Question(route, parameters, body, Rendering.forKubectl(request, route))))
-          .otherwise(bug);
-    } catch (RuntimeException failure) {
-      return Future.succeededFuture(bug.apply(failure));
-    }
   }
 
   private void timeOut(HttpServerRequest request) {
@@ -247,10 +236,9 @@ final class Endpoint implements Handler<HttpServerRequest> {
     }
   }
 
-  private void failed(HttpServerRequest request, Throwable bug) {
-    LOG.error("cannot check a request", bug);
-    request.resume();
-    refuse(request, Problem.failed());
+  private Future<Void> failed(HttpServerRequest request, Throwable bug) {
+    LOG.error("{} {} failed", request.method(), request.path(), bug);
+    return send(request, Problem.failed());
   }
 
   private void refuse(HttpServerRequest request, Problem problem) {
@@ -259,17 +247,16 @@ final class Endpoint implements Handler<HttpServerRequest> {
 
   private Future<Void> send(HttpServerRequest request, Problem problem) {
     problem.headers().forEach(request.response()::putHeader);
-    return Rendering.requestedOutput(request).isPresent()
-            || Route.isOfKubernetes(String.valueOf(request.path()))
+    return isReadByKubectl(request)
         ? send(
             request.response(), problem.status(), JSON, Json.buffer(KubernetesStatus.of(problem)))
         : send(request.response(), problem.status(), Problem.TYPE, Json.buffer(problem.document()));
   }
 
-  private static String type(HttpServerRequest request, Route route) {
-    return route.kind() == Route.Kind.METRICS
-        ? PodMetrics.TYPE
-        : Rendering.requestedOutput(request).map(Output::mediaType).orElse(JSON);
+  /** It shows an error only if that is a Kubernetes {@code Status}. */
+  private static boolean isReadByKubectl(HttpServerRequest request) {
+    return Route.isOfKubernetes(String.valueOf(request.path()))
+        || String.valueOf(request.query()).contains(Question.OUTPUT + "=");
   }
 
   private Future<Void> send(HttpServerResponse response, int status, String type, Buffer body) {

@@ -3,8 +3,8 @@ package dev.tranche.extender.readapi;
 import dev.tranche.extender.explain.Inspection;
 import dev.tranche.extender.history.GpuHistory;
 import dev.tranche.extender.readapi.Answers.Answer;
-import dev.tranche.extender.readapi.Answers.Format;
-import dev.tranche.extender.readapi.query.HistoryQuery;
+import dev.tranche.extender.readapi.query.Parameters;
+import dev.tranche.extender.readapi.query.Parameters.Field;
 import dev.tranche.extender.readapi.query.Parameters.Parsed;
 import dev.tranche.extender.readapi.query.Problem;
 import dev.tranche.extender.readapi.row.History;
@@ -27,6 +27,8 @@ import org.slf4j.LoggerFactory;
  */
 final class Histories {
   private static final long SAMPLE_MS = 10_000;
+  private static final String NODE = "node";
+  private static final String UUID = "uuid";
   private static final Logger LOG = LoggerFactory.getLogger(Histories.class);
 
   private final Vertx vertx;
@@ -92,35 +94,35 @@ final class Histories {
   /**
    * @param shown which GPUs are shown, by uuid
    */
-  Future<Answer> of(MultiMap parameters, Predicate<String> shown, Format format) {
+  Future<Answer> of(MultiMap parameters, Predicate<String> shown) {
     if (history.isEmpty()) {
       return refused(notFound("no history is kept: extender.api.historyMemory is 0"));
     }
-    return switch (HistoryQuery.parse(parameters, Instant.now())) {
+    return switch (Parameters.read(parameters, List.of(Field.text(NODE), Field.text(UUID)))) {
       case Parsed.Refused(var problem) -> refused(problem);
-      case Parsed.Valid(var query) ->
-          vertx.executeBlocking(() -> answer(history.get(), query, shown, format), false);
+      case Parsed.Valid(var asked) ->
+          asked.get(NODE) instanceof String node
+              ? vertx.executeBlocking(
+                  () -> answer(history.get(), node, asked.get(UUID), shown), false)
+              : refused(Problem.badRequest(new Problem.Invalid(NODE, "", "the name of a node")));
     };
   }
 
   private Answer answer(
-      GpuHistory kept, HistoryQuery query, Predicate<String> shown, Format format) {
+      GpuHistory kept, String node, @Nullable String gpu, Predicate<String> shown) {
     long nowMs = sources.clockMs().getAsLong();
     Instant now = Instant.now().truncatedTo(ChronoUnit.MILLIS);
-    Predicate<String> asked = uuid -> query.uuid() == null || uuid.equals(query.uuid());
-    return kept.find(query.node(), asked.and(shown), query.ago().toMillis(), nowMs)
-        .map(found -> History.of(query.node(), found, query.uuid() == null, now, nowMs))
-        .<Answer>map(found -> new Answer.Found(format.of(found)))
-        .orElseGet(() -> new Answer.Refused(unknown(query)));
+    return kept.find(node, uuid -> (gpu == null || gpu.equals(uuid)) && shown.test(uuid), nowMs)
+        .<Answer>map(found -> new Answer.Found(History.of(node, found, now, nowMs)))
+        .orElseGet(() -> new Answer.Refused(unknown(node, gpu)));
   }
 
-  private static Problem unknown(HistoryQuery query) {
+  private static Problem unknown(String node, @Nullable String gpu) {
     return notFound(
-        "nothing was recorded of %s in the last %d hours, or since this extender started"
+        "nothing was recorded of %snode %s in the last %d hours, or since this extender started"
             .formatted(
-                query.uuid() == null
-                    ? "node " + query.node()
-                    : "GPU " + query.uuid() + " of node " + query.node(),
+                gpu == null ? "" : "GPU " + gpu + " of ",
+                node,
                 Duration.ofMillis(GpuHistory.WINDOW_MS).toHours()));
   }
 

@@ -121,9 +121,8 @@ public final class ReadApi {
             sources.notReady(),
             new InvariantCheck(sources.ledger(), sources.clockMs()));
     var answers = new Answers(vertx, sources, reasons, histories, invariants);
-    var rendering = new Rendering(answers);
     Function<Endpoint.Guard, Endpoint> guarded =
-        guard -> new Endpoint(vertx, rendering::of, guard, ANSWERED_MS_MAX, counted);
+        guard -> new Endpoint(vertx, answers::of, guard, ANSWERED_MS_MAX, counted);
     this.aggregated = new AggregatedApi(access, counted);
     Endpoint remoteEndpoint = guarded.apply(byToken(access));
     Endpoint localEndpoint = guarded.apply(new LocalHosts());

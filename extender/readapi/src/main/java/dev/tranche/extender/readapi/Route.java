@@ -108,6 +108,14 @@ record Route(Kind kind, View view, String namespace, String name) {
     return kind == Kind.WHAT_IF ? HttpMethod.POST : HttpMethod.GET;
   }
 
+  /** Whether the answer may be text for a terminal. */
+  boolean isText() {
+    return switch (kind) {
+      case SUMMARY, GPUS, PODS, POD, WHAT_IF, INVARIANTS -> true;
+      case CHANGES, HISTORY, METRICS, OPENAPI -> false;
+    };
+  }
+
   /** Returns what a caller with a token has to be allowed to do. */
   List<Right> rights() {
     if (kind == Kind.METRICS) {

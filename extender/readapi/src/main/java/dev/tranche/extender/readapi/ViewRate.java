@@ -35,21 +35,14 @@ final class ViewRate {
       usedOfNamespaces = 0;
     }
     boolean ofNamespace = view.namespace().isPresent();
-    if (used == perSecondMax) {
-      return tooMany(perSecondMax, "");
-    }
-    if (ofNamespace && usedOfNamespaces == perSecondMax / 2) {
-      return tooMany(perSecondMax / 2, " for single namespaces");
+    if (used == perSecondMax || (ofNamespace && usedOfNamespaces == perSecondMax / 2)) {
+      return Optional.of(
+          Problem.tooMany(
+              "at most %d %s a second are answered, half of them for single namespaces; retry in a second"
+                  .formatted(perSecondMax, what)));
     }
     used++;
     usedOfNamespaces += ofNamespace ? 1 : 0;
     return Optional.empty();
-  }
-
-  private Optional<Problem> tooMany(int most, String whom) {
-    return Optional.of(
-        Problem.tooMany(
-            "at most %d %s a second are answered%s; retry in a second"
-                .formatted(most, what, whom)));
   }
 }

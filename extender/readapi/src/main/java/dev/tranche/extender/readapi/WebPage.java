@@ -1,6 +1,5 @@
 package dev.tranche.extender.readapi;
 
-import dev.tranche.process.Sha256;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpHeaders;
 import io.vertx.core.http.HttpMethod;
@@ -19,12 +18,10 @@ import org.jspecify.annotations.Nullable;
  * itself calls the API with one.
  */
 final class WebPage {
-  private static final int DIGEST_CHARS = 16;
-
   /** Forbids foreign content, inline content, and framing by other pages. */
   static final String POLICY =
-      "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:;"
-          + " base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+      "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'"
+          + " data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
   private static final String FOLDER = "/dev/tranche/extender/web/";
   private static final String INDEX = "index.html";
@@ -32,7 +29,7 @@ final class WebPage {
   /** By path. */
   private final Map<String, File> files;
 
-  private record File(String type, String tag, String caching, Buffer plain, Buffer gzipped) {}
+  private record File(String type, String caching, Buffer gzipped) {}
 
   private WebPage(Map<String, File> files) {
     this.files = files;
@@ -41,15 +38,12 @@ final class WebPage {
   static WebPage load() {
     var files = new HashMap<String, File>();
     for (String name : new String(read("files.txt"), StandardCharsets.UTF_8).split("\n")) {
-      byte[] plain = read(name);
       boolean index = name.equals(INDEX);
       var file =
           new File(
               type(name),
-              "\"" + Sha256.hex(plain).substring(0, DIGEST_CHARS) + "\"",
               // The other files get a new name with each change.
               index ? "no-cache" : "public, max-age=31536000, immutable",
-              Buffer.buffer(plain),
               Buffer.buffer(read(name + ".gz")));
       files.put("/" + (index ? "" : name), file);
     }
@@ -81,7 +75,7 @@ final class WebPage {
     return files.values().stream().mapToInt(file -> file.gzipped().length()).sum();
   }
 
-  /** Answers a GET or HEAD request for a file of the page; returns false for any other request. */
+  /** Answers a request for a file of the page, as every browser takes it: compressed. */
   boolean tryAnswer(HttpServerRequest request) {
     boolean head = HttpMethod.HEAD.equals(request.method());
     File file = files.get(String.valueOf(request.path()));
@@ -92,26 +86,14 @@ final class WebPage {
         request
             .response()
             .putHeader(HttpHeaders.CACHE_CONTROL, file.caching())
-            .putHeader(HttpHeaders.ETAG, file.tag())
-            .putHeader(HttpHeaders.VARY, "Accept-Encoding")
+            .putHeader(HttpHeaders.CONTENT_TYPE, file.type())
+            .putHeader(HttpHeaders.CONTENT_ENCODING, "gzip")
+            .putHeader(HttpHeaders.CONTENT_LENGTH, String.valueOf(file.gzipped().length()))
             .putHeader("Content-Security-Policy", POLICY)
             .putHeader("Cross-Origin-Opener-Policy", "same-origin")
             .putHeader("Referrer-Policy", "no-referrer")
             .putHeader("X-Content-Type-Options", "nosniff");
-    if (file.tag().equals(request.getHeader(HttpHeaders.IF_NONE_MATCH))) {
-      var _ = response.setStatusCode(304).end();
-      return true;
-    }
-    Buffer body = file.plain();
-    String accepted = request.getHeader(HttpHeaders.ACCEPT_ENCODING);
-    if (accepted != null && accepted.contains("gzip")) {
-      response.putHeader(HttpHeaders.CONTENT_ENCODING, "gzip");
-      body = file.gzipped();
-    }
-    response
-        .putHeader(HttpHeaders.CONTENT_TYPE, file.type())
-        .putHeader(HttpHeaders.CONTENT_LENGTH, String.valueOf(body.length()));
-    var _ = head ? response.end() : response.end(body);
+    var _ = head ? response.end() : response.end(file.gzipped());
     return true;
   }
 }

@@ -3,7 +3,6 @@ package dev.tranche.extender.readapi;
 import dev.tranche.extender.explain.WhatIf;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.readapi.Answers.Answer;
-import dev.tranche.extender.readapi.Answers.Format;
 import dev.tranche.extender.readapi.PodBody.PostedPod;
 import dev.tranche.extender.readapi.query.Parameters;
 import dev.tranche.extender.readapi.query.Parameters.Field;
@@ -56,10 +55,10 @@ final class WhatIfAnswers {
     this.pods = new PodBody(sources.resources());
   }
 
-  Future<Answer> of(View view, MultiMap parameters, Buffer body, Format format) {
+  Future<Answer> of(View view, MultiMap parameters, Buffer body) {
     return switch (Parameters.read(parameters, COUNT_FIELD).then(WhatIfAnswers::count)) {
       case Parsed.Refused(var problem) -> refused(problem);
-      case Parsed.Valid(var copies) -> limited(view, copies, body, format);
+      case Parsed.Valid(var copies) -> limited(view, copies, body);
     };
   }
 
@@ -74,7 +73,7 @@ final class WhatIfAnswers {
         : Parsed.refused(COUNT, count, "a whole number from 1 to " + WhatIf.COUNT_MAX);
   }
 
-  private Future<Answer> limited(View view, OptionalInt copies, Buffer body, Format format) {
+  private Future<Answer> limited(View view, OptionalInt copies, Buffer body) {
     Optional<Problem> tooMany = rate.refusal(view, sources.clockMs().getAsLong());
     if (tooMany.isPresent()) {
       return refused(tooMany.get());
@@ -90,7 +89,7 @@ final class WhatIfAnswers {
             parsed ->
                 switch (Objects.requireNonNull(parsed)) {
                   case Parsed.Refused(var problem) -> refused(problem);
-                  case Parsed.Valid(var pod) -> answer(pod, copies, format);
+                  case Parsed.Valid(var pod) -> answer(pod, copies);
                 })
         .onComplete(done -> places.release())
         .recover(WhatIfAnswers::unavailableOnTimeout);
@@ -107,7 +106,7 @@ final class WhatIfAnswers {
         : Future.failedFuture(failure);
   }
 
-  private Future<Answer> answer(PostedPod posted, OptionalInt copies, Format format) {
+  private Future<Answer> answer(PostedPod posted, OptionalInt copies) {
     WhatIf whatIf = sources.whatIf();
     Loop loop = sources.loop().get();
     PodFacts pod = posted.pod();
@@ -132,7 +131,7 @@ final class WhatIfAnswers {
                 vertx.executeBlocking(
                     () -> {
                       WhatIf.Answer found = whatIf.answer(question, new BlockingOnLoop(loop));
-                      return new Answer.Found(format.of(WhatIfAnswer.of(pod, found, copies, now)));
+                      return new Answer.Found(WhatIfAnswer.of(pod, found, copies, now));
                     },
                     false));
   }

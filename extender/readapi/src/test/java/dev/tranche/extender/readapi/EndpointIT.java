@@ -32,7 +32,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 /** How much one port does at once, and for how long. */
 final class EndpointIT {
   private static final long LONG_MS = 60_000;
-  private static final Answer FOUND = new Answer.Found(Buffer.buffer("{}"));
+  private static final Answer FOUND = new Answer.Written(Buffer.buffer("{}"), false);
 
   private final Vertx vertx = Vertx.vertx();
   private final HttpClient http = HttpClient.newHttpClient();

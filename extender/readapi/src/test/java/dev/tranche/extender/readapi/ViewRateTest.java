@@ -30,7 +30,8 @@ final class ViewRateTest {
     assertThat(admitted(View.of("a"), 1_000)).isEqualTo(MOST / 2);
     assertThat(rate.refusal(View.of("b"), 1_000).orElseThrow().detail())
         .isEqualTo(
-            "at most 5 questions a second are answered for single namespaces; retry in a second");
+            "at most 10 questions a second are answered, half of them for single namespaces; retry"
+                + " in a second");
     assertThat(admitted(View.ALL, 1_000)).isEqualTo(MOST / 2);
     assertThat(admitted(View.of("a"), 2_000)).isEqualTo(MOST / 2);
   }

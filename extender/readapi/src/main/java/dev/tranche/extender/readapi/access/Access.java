@@ -1,9 +1,7 @@
 package dev.tranche.extender.readapi.access;
 
 import com.github.benmanes.caffeine.cache.AsyncCache;
-import com.github.benmanes.caffeine.cache.Cache;
 import com.github.benmanes.caffeine.cache.Caffeine;
-import com.github.benmanes.caffeine.cache.Expiry;
 import com.github.benmanes.caffeine.cache.Ticker;
 import dev.tranche.api.Printable;
 import dev.tranche.extender.readapi.json.Json;
@@ -39,17 +37,8 @@ public final class Access {
   /** Where one namespace is shown. */
   public static final String NAMESPACES = "/apis/read.tranche.dev/v1/namespaces";
 
-  /** How long an allowed token is remembered; a token or a right may be revoked. */
-  public static final Duration ALLOWED_FOR = Duration.ofSeconds(10);
-
-  /** How long a refused token is remembered; short, so that a new right takes effect soon. */
-  static final Duration REFUSED_FOR = Duration.ofSeconds(10);
-
-  /**
-   * How long an allowed token stays exempt from the limit. An open page's token can thus always be
-   * reviewed, whatever others behind its address send.
-   */
-  private static final Duration EXEMPT_FOR = Duration.ofMinutes(5);
+  /** How long a verdict is remembered: a right may be revoked, and a new one takes effect soon. */
+  public static final Duration REMEMBERED_FOR = Duration.ofSeconds(10);
 
   static final int REMEMBERED_MAX = 4_096;
 
@@ -66,9 +55,6 @@ public final class Access {
 
   /** Keyed by the caller's digest, so that no token stays in memory, and by the right. */
   private final AsyncCache<String, Verdict> verdicts;
-
-  /** The keys that the API server allowed at their last review. */
-  private final Cache<String, Verdict> allowed;
 
   /** The API server's verdict on a caller and a right. */
   public sealed interface Verdict {
@@ -97,18 +83,8 @@ public final class Access {
             .maximumSize(REMEMBERED_MAX)
             .ticker(ticker)
             .executor(Runnable::run)
-            .expireAfter(
-                Expiry.<String, Verdict>creating(
-                    (key, verdict) ->
-                        verdict instanceof Verdict.Allowed ? ALLOWED_FOR : REFUSED_FOR))
+            .expireAfterWrite(REMEMBERED_FOR)
             .buildAsync();
-    this.allowed =
-        Caffeine.newBuilder()
-            .maximumSize(REMEMBERED_MAX)
-            .ticker(ticker)
-            .executor(Runnable::run)
-            .expireAfterWrite(EXEMPT_FOR)
-            .build();
   }
 
   public long remembered() {
@@ -163,17 +139,8 @@ public final class Access {
     String key = digest + right;
     CompletableFuture<Verdict> known = verdicts.getIfPresent(key);
     if (known == null) {
-      boolean limited = allowed.getIfPresent(key) == null;
-      if (limited && !tryAcquire(sender)) {
-        return refusedWith(
-            Problem.tooMany(
-                switch (caller) {
-                  case Caller.Token token ->
-                      "too many tokens from this address were refused; another is reviewed in a second";
-                  case Caller.User user ->
-                      "too many requests of this user were refused; another is reviewed in a"
-                          + " second";
-                }));
+      if (!tryAcquire(sender)) {
+        return refusedWith(Problem.tooMany(caller.tooManyRefused()));
       }
       known =
           verdicts.get(
@@ -181,8 +148,7 @@ public final class Access {
               (same, executor) ->
                   reviews
                       .review(caller, right)
-                      .onSuccess(verdict -> reviewed(key, verdict))
-                      .onComplete(answer -> giveBack(answer, limited, sender))
+                      .onComplete(answer -> giveBack(answer, sender))
                       .toCompletionStage()
                       .toCompletableFuture());
     }
@@ -207,20 +173,12 @@ public final class Access {
     return limiter.tryAcquire(address, TimeUnit.NANOSECONDS.toMillis(ticker.read()));
   }
 
-  private void reviewed(String key, Verdict verdict) {
-    if (verdict instanceof Verdict.Allowed) {
-      allowed.put(key, verdict);
-    } else {
-      allowed.invalidate(key);
-    }
-  }
-
   /**
    * Gives the permit back unless the token was refused. A failed review says nothing about the
    * token.
    */
-  private synchronized void giveBack(AsyncResult<Verdict> answer, boolean limited, String address) {
-    if (limited && (answer.failed() || answer.result() instanceof Verdict.Allowed)) {
+  private synchronized void giveBack(AsyncResult<Verdict> answer, String address) {
+    if (answer.failed() || answer.result() instanceof Verdict.Allowed) {
       limiter.accepted(address);
     }
   }

@@ -5,6 +5,14 @@ import java.util.Map;
 
 /** Who asks. */
 public sealed interface Caller {
+  /** Says that no more of their reviews may be refused for now. */
+  default String tooManyRefused() {
+    return (this instanceof Token
+            ? "too many tokens from this address"
+            : "too many requests of this user")
+        + " were refused; another is reviewed in a second";
+  }
+
   /** Whoever presents this bearer token; the API server says who that is. */
   record Token(String token) implements Caller {
     /** The token stays out of logs. */

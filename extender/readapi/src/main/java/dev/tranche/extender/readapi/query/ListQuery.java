@@ -2,10 +2,7 @@ package dev.tranche.extender.readapi.query;
 
 import dev.tranche.extender.readapi.query.Parameters.Field;
 import dev.tranche.extender.readapi.query.Parameters.Parsed;
-import dev.tranche.extender.readapi.query.Problem.Invalid;
 import io.vertx.core.MultiMap;
-import java.time.Duration;
-import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -24,44 +21,27 @@ public record ListQuery(Map<String, String> filters, int limit, String after) {
   private static final String LIMIT = "limit";
   private static final String CONTINUE = "continue";
 
-  public static Parsed<ListQuery> parse(MultiMap parameters, List<Field> fields, Instant now) {
+  public static Parsed<ListQuery> parse(MultiMap parameters, List<Field> fields) {
     var all = new ArrayList<>(fields);
     all.add(Field.any(LIMIT));
     all.add(Field.any(CONTINUE));
-    return Parameters.read(parameters, all).then(values -> of(values, now));
+    return Parameters.read(parameters, all).then(ListQuery::of);
   }
 
   /**
    * @param filters the values of all parameters
    */
-  private static Parsed<ListQuery> of(Map<String, String> filters, Instant now) {
+  private static Parsed<ListQuery> of(Map<String, String> filters) {
     String position = filters.remove(CONTINUE);
     String sent = filters.remove(LIMIT);
     String limit = sent == null ? Integer.toString(LIMIT_DEFAULT) : sent;
     if (!limit.matches("[1-9]\\d{0,2}") || Integer.parseInt(limit) > LIMIT_MAX) {
       return Parsed.refused(LIMIT, limit, "a whole number from 1 to " + LIMIT_MAX);
     }
-    if (position == null) {
-      return new Parsed.Valid<>(new ListQuery(filters, Integer.parseInt(limit), ""));
-    }
-    ContinueToken at = ContinueToken.decode(position).orElse(null);
-    if (at == null) {
-      return Parsed.refused(CONTINUE, position, "metadata.continue of the page before");
-    }
-    if (!at.fits(filters)) {
-      return Parsed.refused(CONTINUE, position, "the continue of a list with the same filters");
-    }
-    // Another replica's clock may be ahead.
-    if (Duration.between(at.issued(), now).abs().compareTo(ContinueToken.AGE_MAX) > 0) {
-      return new Parsed.Refused<>(
-          Problem.expired(
-              new Invalid(
-                  CONTINUE,
-                  position,
-                  "one of the last %d minutes; begin again without it"
-                      .formatted(ContinueToken.AGE_MAX.toMinutes()))));
-    }
-    return new Parsed.Valid<>(new ListQuery(filters, Integer.parseInt(limit), at.key()));
+    String after = position == null ? "" : Page.keyOf(position);
+    return position != null && after.isEmpty()
+        ? Parsed.refused(CONTINUE, position, "metadata.continue of the page before")
+        : new Parsed.Valid<>(new ListQuery(filters, Integer.parseInt(limit), after));
   }
 
   /** Returns whether a row's field passes the filter on it, if there is one. */

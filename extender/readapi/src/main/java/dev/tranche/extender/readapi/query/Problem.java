@@ -43,15 +43,6 @@ public record Problem(
     return of(400, "Invalid request", detail);
   }
 
-  static Problem expired(Invalid invalid) {
-    return new Problem(410, "Continue expired", invalid.sentence(), List.of(invalid), Map.of());
-  }
-
-  /** Returns whether the API server denied access. With any other problem that is not known. */
-  public boolean isAccessDenied() {
-    return status == 401 || status == 403;
-  }
-
   public static Problem of(int status, String title, String detail) {
     return new Problem(status, title, detail, List.of(), Map.of());
   }

@@ -8,15 +8,14 @@ import java.util.List;
 
 /** A page of GPUs, by node and index. */
 public record GpuList(Instant time, Metadata metadata, List<Gpu> items) {
-  public static GpuList of(Snapshot snapshot, View view, ListQuery query, Instant now) {
+  public static GpuList of(Snapshot snapshot, View view, ListQuery query) {
     Page<Gpu> page =
         Page.of(
             snapshot.gpus,
             Snapshot.GpuRow::key,
             row -> Gpu.shown(row, view) && Gpu.admitted(row, query),
             row -> Gpu.of(row, view),
-            query,
-            now);
+            query);
     return new GpuList(snapshot.inspection.at(), page.metadata(), page.rows());
   }
 }

@@ -8,16 +8,14 @@ import java.util.List;
 
 /** A page of pods, by namespace and name. */
 public record PodList(Instant time, Metadata metadata, List<Pod> items) {
-  public static PodList of(
-      Snapshot snapshot, WaitingReasons reasons, View view, ListQuery query, Instant now) {
+  public static PodList of(Snapshot snapshot, WaitingReasons reasons, View view, ListQuery query) {
     Page<Pod> page =
         Page.of(
             snapshot.pods,
             Snapshot.PodRow::key,
             row -> view.shows(row.pod().namespace()) && Pod.admitted(row, query),
             reasons::pod,
-            query,
-            now);
+            query);
     return new PodList(snapshot.inspection.at(), page.metadata(), page.rows());
   }
 }

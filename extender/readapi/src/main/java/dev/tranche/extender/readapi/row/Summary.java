@@ -17,8 +17,7 @@ public record Summary(
   /** The GPUs of one node. */
   public record NodeSums(String node, @JsonUnwrapped Sums sums) {}
 
-  public static Summary of(
-      Snapshot snapshot, WaitingReasons reasons, ListQuery query, Instant now) {
+  public static Summary of(Snapshot snapshot, WaitingReasons reasons, ListQuery query) {
     Map<String, Sums.Adder> nodes = new TreeMap<>();
     for (GpuRow row : snapshot.gpus) {
       nodes.computeIfAbsent(row.node().name(), first -> new Sums.Adder()).add(row);
@@ -29,8 +28,7 @@ public record Summary(
             Map.Entry::getKey,
             all -> true,
             node -> new NodeSums(Printable.name(node.getKey()), node.getValue().sums()),
-            query,
-            now);
+            query);
     return new Summary(
         snapshot.inspection.at(),
         ClusterSummary.of(snapshot, reasons),

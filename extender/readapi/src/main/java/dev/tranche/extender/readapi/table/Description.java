@@ -33,6 +33,9 @@ final class Description {
   /** Rows of GPUs that are shown without {@code -o wide}. */
   private static final int GPUS_MAX = 10;
 
+  private static final List<String> GPU_HEADER =
+      List.of("NODE", "SCORE", "GPU", "FREE", "SM%", "MEMORY-FREE", "GPU SAYS");
+
   private final StringBuilder text = new StringBuilder();
   private final boolean wide;
   private final Instant now;
@@ -219,34 +222,29 @@ final class Description {
   }
 
   private void gpus(String verdict, List<Candidate> nodes) {
-    var table =
-        new TextTable(List.of("NODE", "SCORE", "GPU", "FREE", "SM%", "MEMORY-FREE", "GPU SAYS"));
-    int rows = 0;
-    int left = 0;
-    for (Candidate node : nodes) {
-      for (CandidateGpu gpu : node.gpus()) {
-        if (rows == GPUS_MAX && !wide) {
-          left++;
-          continue;
-        }
-        rows++;
-        table.add(
-            List.of(
-                node.node(),
-                text(node.score()),
-                text(gpu.index()),
-                gpu.freeReplicas() + "/" + gpu.replicas(),
-                Cells.percent(gpu.effective().sm()),
-                Cells.memory(gpu.effective().memoryFree()),
-                gpu.message()));
+    List<List<String>> rows =
+        nodes.stream().flatMap(node -> node.gpus().stream().map(gpu -> row(node, gpu))).toList();
+    if (!rows.isEmpty()) {
+      int shown = wide ? rows.size() : Math.min(GPUS_MAX, rows.size());
+      text.append("\nNodes, ")
+          .append(verdict)
+          .append(":\n")
+          .append(TextTable.of(GPU_HEADER, rows.subList(0, shown)));
+      if (shown < rows.size()) {
+        text.append("and %d more GPUs: -o wide shows them\n".formatted(rows.size() - shown));
       }
     }
-    if (rows > 0) {
-      text.append("\nNodes, ").append(verdict).append(":\n").append(table.text());
-      if (left > 0) {
-        text.append("and %d more GPUs: -o wide shows them\n".formatted(left));
-      }
-    }
+  }
+
+  private static List<String> row(Candidate node, CandidateGpu gpu) {
+    return List.of(
+        node.node(),
+        text(node.score()),
+        text(gpu.index()),
+        gpu.freeReplicas() + "/" + gpu.replicas(),
+        Cells.percent(gpu.effective().sm()),
+        Cells.memory(gpu.effective().memoryFree()),
+        gpu.message());
   }
 
   /** Writes a labelled line, or nothing if the value is empty. */

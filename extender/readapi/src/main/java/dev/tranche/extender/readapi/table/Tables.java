@@ -151,9 +151,10 @@ final class Tables {
               .filter(i -> wide || !columns.get(i).wide())
               .boxed()
               .toList();
-      var table = new TextTable(shown.stream().map(i -> columns.get(i).name()).toList());
-      rows.forEach(row -> table.add(shown.stream().map(row::get).toList()));
-      return table.text() + more;
+      return TextTable.of(
+              shown.stream().map(i -> columns.get(i).name()).toList(),
+              rows.stream().map(row -> shown.stream().map(row::get).toList()).toList())
+          + more;
     }
   }
 

@@ -1,8 +1,8 @@
 package dev.tranche.extender.readapi.table;
 
 import dev.tranche.api.Printable;
-import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.Stream;
 
 /** Rows under a header, in columns as wide as their widest cell: as kubectl prints lists. */
 final class TextTable {
@@ -11,43 +11,33 @@ final class TextTable {
 
   private static final String GAP = "   ";
 
-  private final List<List<String>> rows = new ArrayList<>();
-  private final int columns;
-
-  TextTable(List<String> header) {
-    this.columns = header.size();
-    rows.add(header);
-  }
-
-  /** Adds a row. Cells are escaped, so that foreign text cannot end a line or move the cursor. */
-  void add(List<String> cells) {
-    if (cells.size() != columns) {
-      throw new IllegalArgumentException(cells + " has not " + columns + " cells");
-    }
-    rows.add(cells.stream().map(TextTable::cell).toList());
-  }
+  private TextTable() {}
 
   static String cell(String text) {
     return text.isEmpty() ? NONE : Printable.message(text);
   }
 
-  /** Returns the table, without blanks at the end of a line. */
-  String text() {
-    int[] widths = new int[columns];
-    for (List<String> row : rows) {
-      for (int i = 0; i < columns; i++) {
-        widths[i] = Math.max(widths[i], width(row.get(i)));
+  /**
+   * Returns the table, without blanks at the end of a line. Cells are escaped, so that foreign text
+   * cannot end a line or move the cursor.
+   */
+  static String of(List<String> header, List<List<String>> rows) {
+    List<List<String>> lines =
+        Stream.concat(Stream.of(header), rows.stream())
+            .map(row -> row.stream().map(TextTable::cell).toList())
+            .toList();
+    var widths = new int[header.size()];
+    for (List<String> line : lines) {
+      for (int i = 0; i < widths.length; i++) {
+        widths[i] = Math.max(widths[i], width(line.get(i)));
       }
     }
     var text = new StringBuilder();
-    for (List<String> row : rows) {
-      for (int i = 0; i < columns; i++) {
-        text.append(row.get(i));
-        if (i < columns - 1) {
-          text.repeat(' ', widths[i] - width(row.get(i))).append(GAP);
-        }
+    for (List<String> line : lines) {
+      for (int i = 0; i < widths.length - 1; i++) {
+        text.append(line.get(i)).repeat(' ', widths[i] - width(line.get(i))).append(GAP);
       }
-      text.append('\n');
+      text.append(line.getLast()).append('\n');
     }
     return text.toString();
   }

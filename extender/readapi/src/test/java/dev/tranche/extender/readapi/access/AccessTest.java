@@ -42,7 +42,7 @@ final class AccessTest {
   @Test
   void allowed_isRemembered_andAskedAgainAfterAWhile() {
     refusal("Bearer t");
-    pass(Access.ALLOWED_FOR.minusMillis(1));
+    pass(Access.REMEMBERED_FOR.minusMillis(1));
     assertThat(refusal("Bearer t")).isEmpty();
     assertThat(asked).hasSize(1);
     answer = Future.succeededFuture(new Verdict.Forbidden("u"));
@@ -60,7 +60,7 @@ final class AccessTest {
         .contains("\"u\" may not get", "/tranche/api/v1/gpus", "ClusterRole tranche-viewer");
     answer = Future.succeededFuture(new Verdict.Allowed());
     assertThat(refusal("Bearer t")).isPresent();
-    pass(Access.REFUSED_FOR);
+    pass(Access.REMEMBERED_FOR);
     assertThat(refusal("Bearer t")).isEmpty();
   }
 
@@ -84,36 +84,6 @@ final class AccessTest {
     assertThat(access.refusal("Bearer t", GPUS, "2.2.2.2").result())
         .as("another address")
         .isEmpty();
-  }
-
-  /** An open page is reviewed every few seconds, whatever others behind its address send. */
-  @Test
-  void tokenThatWasAccepted_isReviewedAgain_whateverItsAddressSends() {
-    refusal("Bearer t");
-    pass(Access.ALLOWED_FOR);
-    sendRefused();
-    assertThat(refusal("Bearer t")).isEmpty();
-  }
-
-  @Test
-  void tokenThatWasTakenBack_isLimitedAsAnyOther() {
-    refusal("Bearer t");
-    pass(Access.ALLOWED_FOR);
-    answer = Future.succeededFuture(new Verdict.Unknown());
-    assertThat(refusal("Bearer t").orElseThrow().status()).isEqualTo(401);
-    pass(Access.REFUSED_FOR);
-    sendRefused();
-    assertThat(refusal("Bearer t").orElseThrow().status()).isEqualTo(429);
-  }
-
-  /** As many as one address may, and more. */
-  private void sendRefused() {
-    Future<Verdict> before = answer;
-    answer = Future.succeededFuture(new Verdict.Unknown());
-    for (int i = 0; i <= Access.REFUSED_BURST; i++) {
-      refusal("Bearer refused-" + i);
-    }
-    answer = before;
   }
 
   @Test

@@ -8,10 +8,7 @@ import dev.tranche.extender.readapi.query.Parameters.Field;
 import dev.tranche.extender.readapi.query.Parameters.Parsed;
 import io.vertx.core.MultiMap;
 import io.vertx.core.json.JsonObject;
-import java.nio.charset.StandardCharsets;
-import java.time.Instant;
 import java.util.ArrayList;
-import java.util.Base64;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -22,7 +19,6 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 final class ListQueryTest {
-  private static final Instant NOW = Instant.parse("2026-01-01T00:00:00Z");
   private static final List<Field> FIELDS =
       List.of(Field.text("node"), new Field("health", Set.of("Healthy", "Silent")));
 
@@ -74,32 +70,6 @@ final class ListQueryTest {
   }
 
   @Test
-  void continueOfOtherFilters_isRefused() {
-    String position = ContinueToken.after("k", Map.of("node", "a"), NOW).encoded();
-    assertThat(valid("node", "a", "continue", position).after()).isEqualTo("k");
-    assertThat(refused("node", "b", "continue", position).detail()).contains("same filters");
-  }
-
-  @Test
-  void continueOfLongAgo_isGone() {
-    String old =
-        ContinueToken.after("k", Map.of(), NOW.minus(ContinueToken.AGE_MAX).minusSeconds(1))
-            .encoded();
-    Problem problem = refused("continue", old);
-    assertThat(problem.status()).isEqualTo(410);
-    assertThat(problem.detail()).contains("begin again");
-    String young = ContinueToken.after("k", Map.of(), NOW.minus(ContinueToken.AGE_MAX)).encoded();
-    assertThat(valid("continue", young).after()).isEqualTo("k");
-  }
-
-  @Test
-  void continueOfTheFarFuture_isRefused() {
-    String text = "v1\n" + Instant.MAX.getEpochSecond() + "\n0\nx";
-    String crafted = Base64.getUrlEncoder().encodeToString(text.getBytes(StandardCharsets.UTF_8));
-    assertThat(refused("continue", crafted).status()).isEqualTo(410);
-  }
-
-  @Test
   void pages_showEveryRowOnce_whateverComesAndGoesBetween() {
     var rows = new ArrayList<>(IntStream.range(0, 25).mapToObj("%03d"::formatted).toList());
     var seen = new ArrayList<String>();
@@ -130,7 +100,7 @@ final class ListQueryTest {
   private record Row(String row) {}
 
   private static Page<Row> page(List<String> rows, ListQuery query) {
-    return Page.of(rows, row -> row, row -> true, Row::new, query, NOW);
+    return Page.of(rows, row -> row, row -> true, Row::new, query);
   }
 
   private static ListQuery valid(String... parameters) {
@@ -146,6 +116,6 @@ final class ListQueryTest {
     for (int i = 0; i < parameters.length; i += 2) {
       map.add(parameters[i], parameters[i + 1]);
     }
-    return ListQuery.parse(map, FIELDS, NOW);
+    return ListQuery.parse(map, FIELDS);
   }
 }

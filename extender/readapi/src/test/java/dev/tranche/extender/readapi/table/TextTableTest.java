@@ -1,7 +1,6 @@
 package dev.tranche.extender.readapi.table;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -9,10 +8,10 @@ import org.junit.jupiter.api.Test;
 final class TextTableTest {
   @Test
   void columns_areAsWideAsTheirWidestCell() {
-    var table = new TextTable(List.of("NODE", "GPU", "HEALTH"));
-    table.add(List.of("a-long-name", "0", "Healthy"));
-    table.add(List.of("b", "10", ""));
-    assertThat(table.text())
+    assertThat(
+            TextTable.of(
+                List.of("NODE", "GPU", "HEALTH"),
+                List.of(List.of("a-long-name", "0", "Healthy"), List.of("b", "10", ""))))
         .isEqualTo(
             """
             NODE          GPU   HEALTH
@@ -23,14 +22,7 @@ final class TextTableTest {
 
   @Test
   void textOfOthers_cannotDriveATerminal() {
-    var table = new TextTable(List.of("MODEL"));
-    table.add(List.of("\u001b[2J\u009b31m\nTesla"));
-    assertThat(table.text()).isEqualTo("MODEL\n\\u001b[2J\\u009b31m\\nTesla\n");
-  }
-
-  @Test
-  void rowOfAnotherLength_isADefect() {
-    assertThatThrownBy(() -> new TextTable(List.of("A")).add(List.of("1", "2")))
-        .isInstanceOf(IllegalArgumentException.class);
+    assertThat(TextTable.of(List.of("MODEL"), List.of(List.of("\u001b[2J\u009b31m\nTesla"))))
+        .isEqualTo("MODEL\n\\u001b[2J\\u009b31m\\nTesla\n");
   }
 }
