@@ -94,6 +94,13 @@ function keys(event: KeyboardEvent) {
       document.getElementById("filter")?.focus();
     } else if (event.key === "?") {
       helping.value = true;
+    } else if ((event.key === "Enter" || event.key.startsWith("Arrow")) && document.activeElement === document.body) {
+      // Nothing has the focus yet, as after loading.
+      const cell = document.querySelector<HTMLElement>(".cell[tabindex='0']");
+      if (!cell) return;
+      event.preventDefault();
+      cell.focus();
+      if (event.key === "Enter") cell.click();
     }
   }
 }

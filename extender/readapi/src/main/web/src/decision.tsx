@@ -1,4 +1,5 @@
 /** Why a pod is where it is, or why it waits, node by node. */
+import type { ComponentChildren } from "preact";
 import { useAnswer } from "./answer.ts";
 import { modelText } from "./gpu.ts";
 import { count, gpusOf, percent } from "./quantity.ts";
@@ -6,20 +7,24 @@ import type { CandidateGpu, LargestShare, NodeFit, PodDetail } from "./types.ts"
 
 const AGAIN_MS = 5_000;
 
-/** @param nearest maximum number of nodes to show */
-export function Decision({ of, nearest }: { of: string; nearest: number }) {
+/**
+ * @param nearest maximum number of nodes to show
+ * @param children what stands between the reason and the nodes
+ */
+export function Decision({ of, nearest, children }: { of: string; nearest: number; children?: ComponentChildren }) {
   const found = useAnswer<PodDetail>(`pods/${of.split("/").map(encodeURIComponent).join("/")}`, AGAIN_MS);
-  if (typeof found === "string") return <p class="quiet">{found}</p>;
+  if (typeof found === "string") return <div class="decision"><p class="quiet">{found}</p>{children}</div>;
   const { decision, kubeScheduler, annotations } = found;
   return (
     <div class="decision">
+      {decision?.smallerShare && <Smaller share={decision.smallerShare} />}
+      {decision?.note && <p class="reason">{decision.note}.</p>}
+      {decision && <p>By policy <b>{decision.policy}</b>.</p>}
+      {decision?.chosen && <Nodes title="Chosen" nodes={[decision.chosen]} of={1} />}
+      {children}
       {Object.keys(annotations).length > 0 && (
         <p class="mono quiet">{Object.entries(annotations).map(([name, value]) => <span class="pair">{name}: {value}</span>)}</p>
       )}
-      {decision?.smallerShare && <Smaller share={decision.smallerShare} />}
-      {decision && <p>By policy <b>{decision.policy}</b>.</p>}
-      {decision?.note && <p>{decision.note}</p>}
-      {decision?.chosen && <Nodes title="Chosen" nodes={[decision.chosen]} of={1} />}
       {decision && <Nodes title="Fitted" nodes={decision.fitted.slice(0, nearest)} of={decision.fittedCount} />}
       {decision && <Nodes title="Refused" nodes={decision.refused.slice(0, nearest)} of={decision.refusedCount} />}
       {kubeScheduler && (

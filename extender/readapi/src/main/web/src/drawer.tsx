@@ -12,7 +12,7 @@ import { gpuByKey, gpuByUuid, gpus, podByKey } from "./store.ts";
 import { gpuKey } from "./key.ts";
 import type { Gpu, Holder, Pod } from "./types.ts";
 import { go, link, place } from "./url.ts";
-import { adviceOf, sizeText } from "./waiting.tsx";
+import { Reason, sizeText } from "./waiting.tsx";
 
 const NODES_MAX = 20;
 
@@ -113,8 +113,14 @@ function OfPod({ id }: { id: string }) {
   return (
     <>
       <h2 class="mono">{id}</h2>
-      {pod ? <PodFacts pod={pod} /> : <Gone what={`Pod ${id}`} />}
-      {pod && <><h3>{pod.state === "Waiting" ? "Why it waits" : "Why it is there"}</h3><Decision of={id} nearest={NODES_MAX} /></>}
+      {!pod && <Gone what={`Pod ${id}`} />}
+      {pod && (
+        <>
+          <h3>{pod.state === "Waiting" ? "Why it waits" : "Why it is there"}</h3>
+          {pod.waiting && <p class="reason"><Reason why={pod.waiting} /></p>}
+          <Decision of={id} nearest={NODES_MAX}><PodFacts pod={pod} /></Decision>
+        </>
+      )}
     </>
   );
 }
@@ -122,8 +128,6 @@ function OfPod({ id }: { id: string }) {
 function PodFacts({ pod }: { pod: Pod }) {
   return (
     <>
-      {pod.waiting && <p class="reason">{pod.waiting.message}</p>}
-      {adviceOf(pod) && <p>{adviceOf(pod)}</p>}
       <dl class="facts">
         <Fact name="State">{pod.state.toLowerCase()}</Fact>
         <Fact name="Requests">{sizeText(pod)}</Fact>

@@ -2,7 +2,7 @@
 import { connection, heardMs, look, nowMs, useToken } from "./connection.ts";
 import { age } from "./quantity.ts";
 import { gpus, shownGpus, summary } from "./store.ts";
-import { go, filter, shownPlace } from "./url.ts";
+import { go, filter, shownPlace, wrongPlace } from "./url.ts";
 
 /** The notice above the views. */
 export function Notice() {
@@ -15,7 +15,8 @@ export function Notice() {
       </div>
     );
   }
-  return filter.value.wrong ? <div class="notice" role="alert">{filter.value.wrong}</div> : null;
+  const wrong = wrongPlace.value || filter.value.wrong;
+  return wrong ? <div class="notice" role="alert">{wrong}</div> : null;
 }
 
 /** Shown instead of the views; null if they have something to show. */

@@ -18,10 +18,18 @@ export interface Place {
 
 const START: Place = { view: "map", group: "node", as: "map", q: "", gpu: "", pod: "" };
 
+/** What is wrong with the URL that the page was opened by. */
+export const wrongPlace = signal("");
+
 function read(): Place {
   const query = new URLSearchParams(location.search);
-  const oneOf = <T extends string>(name: string, allowed: readonly T[]): T =>
-    allowed.find((value) => value === query.get(name)) ?? allowed[0]!;
+  wrongPlace.value = "";
+  const oneOf = <T extends string>(name: string, allowed: readonly T[]): T => {
+    const asked = query.get(name) ?? allowed[0]!;
+    const found = allowed.find((value) => value === asked);
+    if (!found) wrongPlace.value = `${name} is "${asked}"; allowed: ${allowed.join(", ")}`;
+    return found ?? allowed[0]!;
+  };
   return {
     view: oneOf("view", VIEWS),
     group: oneOf("group", GROUPS),
@@ -63,6 +71,7 @@ export function go(change: Partial<Place>, typing = false): void {
   const to = link(change);
   if (typing) history.replaceState(null, "", to);
   else if (to !== link({})) history.pushState(null, "", to);
+  wrongPlace.value = "";
   place.value = { ...place.value, ...change };
 }
 

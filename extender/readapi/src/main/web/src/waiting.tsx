@@ -8,7 +8,7 @@ import { age, count, gpusOf, share } from "./quantity.ts";
 import { shownPods } from "./store.ts";
 import { Since } from "./since.tsx";
 import { podKey } from "./key.ts";
-import type { Pod } from "./types.ts";
+import type { Pod, Waiting as Why } from "./types.ts";
 import { link, shownPlace } from "./url.ts";
 
 /** Nobody reads more rows; the filter finds the others. */
@@ -46,8 +46,9 @@ function waitersOf(pods: readonly Pod[]): readonly Waiter[] {
 const waiting = computed(() => shownPods.value.filter((pod) => pod.state === "Waiting"));
 const waiters = computed(() => waitersOf(waiting.value));
 
-/** What to do about the reason, if the extender says so. */
-export const adviceOf = (pod: Pod) => (pod.waiting as { readonly whatToDo?: string } | undefined)?.whatToDo;
+export const Reason = ({ why: { reason, message, whatToDo } }: { why: Why }) => (
+  <><b>{reason}</b>: {message}{whatToDo && <span class="advice">{whatToDo}</span>}</>
+);
 
 /** What a pod requests, as its author wrote it. */
 export function sizeText({ requested, resource }: Pod): string {
@@ -110,8 +111,7 @@ function Row({ waiter: { first, name, pods }, place, open = false }: { waiter: W
       <p class="size">{sizeText(first)}</p>
       <p class="age quiet">{Number.isFinite(seconds) && age(seconds)}</p>
       <p class="reason">
-        {why ? why.message : "The extender gives no reason."}
-        {adviceOf(first) && <span class="advice">{adviceOf(first)}</span>}
+        {why ? <Reason why={why} /> : "The extender gives no reason."}
         {place === "view" && why?.refusedNodes !== undefined && why.refusedNodes > 0 && <span class="quiet"> {count(why.refusedNodes, "node")} refused{why.time && <>, <Since time={why.time} /></>}.</span>}
       </p>
       {open && <Decision of={podKey(first)} nearest={2} />}

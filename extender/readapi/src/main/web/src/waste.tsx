@@ -69,11 +69,12 @@ export function Waste() {
   if (all.length === 0) {
     return <><p class="empty"><b>No pod holds a GPU.</b>Such pods appear here, the one that uses least of its share first.</p>{note}</>;
   }
+  const sum = (part: (owner: Owner) => number) => all.reduce((total, owner) => total + part(owner), 0);
   const widest = Math.max(...all.map((owner) => owner.held), 0.001);
   return (
     <section aria-label="Granted but not used">
       <p class="note">
-        Namespaces by GPUs that are granted and not used now. <i class="swatch" /> used <i class="swatch idle" /> not used <i class="swatch unknown" /> not measured
+        In all, <strong>{share(sum((owner) => owner.unused))}</strong> of {share(sum((owner) => owner.held))} GPUs that pods hold are not used now. <i class="swatch" /> used <i class="swatch idle" /> not used <i class="swatch unknown" /> not measured
       </p>
       {note}
       {all.map((owner) => <OwnerBox key={owner.name} owner={owner} widest={widest} />)}

@@ -281,6 +281,61 @@ final class PageIT extends PageFixture {
   }
 
   @Test
+  void waste_beginsWithTheSum() {
+    api.snapshot =
+        snapshot(
+            List.of(gpu("node-a", 0, 50)),
+            List.of(bound("team-a", "trainer", "100m"), bound("team-b", "server", "300m")));
+    go("?view=waste");
+    assertThat(page.locator("main"))
+        .containsText("In all, 0.6 of 1 GPUs that pods hold are not used now");
+  }
+
+  @Test
+  void arrowsAndEnter_workAfterLoading() {
+    go("");
+    assertThat(page.locator(".cell[tabindex='0']")).hasCount(1);
+    page.keyboard().press("ArrowRight");
+    assertThat(cells().first()).isFocused();
+    page.keyboard().press("ArrowRight");
+    assertThat(cells().nth(1)).isFocused();
+    page.keyboard().press("Enter");
+    assertThat(page.locator(".drawer")).containsText("node-a GPU 1");
+  }
+
+  @Test
+  void unknownView_isSaid_untilAnotherIsChosen() {
+    go("?view=bogus");
+    assertThat(page.locator(".notice")).hasText("view is \"bogus\"; allowed: map, waiting, waste");
+    assertThat(cells()).hasCount(3);
+    page.locator("nav a").last().click();
+    assertThat(page.locator(".notice")).hasCount(0);
+  }
+
+  @Test
+  void drawerOfAPod_beginsWithWhy() {
+    api.pod.put("decision", decision("it went to the emptiest"));
+    go("?pod=team-b/server");
+    Locator drawer = page.locator(".drawer");
+    assertThat(drawer)
+        .containsText(
+            Pattern.compile("Why it is there.*it went to the emptiest.*State", Pattern.DOTALL));
+    api.snapshot = snapshot(List.of(), List.of(ScriptedApi.waiting("team-a", "w", "no room")));
+    go("?pod=team-a/w");
+    assertThat(drawer)
+        .containsText(Pattern.compile("Why it waits.*Memory: no room", Pattern.DOTALL));
+  }
+
+  @Test
+  void twoGpus_areNotStretchedOverARow() {
+    api.snapshot = snapshot(List.of(gpu("a", 0, 1), gpu("a", 1, 2)), List.of());
+    go("");
+    assertThat(cells()).hasCount(2);
+    double between = cells().last().boundingBox().x - cells().first().boundingBox().x;
+    assertThat(between).isLessThan(cells().first().boundingBox().width + 20);
+  }
+
+  @Test
   void table_hasTheSameRows() {
     go("");
     page.getByText("Table").click();
