@@ -1,9 +1,10 @@
 package dev.tranche.extender;
 
+import dev.tranche.process.listen.ImageProcess;
 import io.fabric8.kubernetes.client.KubernetesClient;
 import java.io.IOException;
-import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Map;
 
 /**
  * The process that {@link FloodedExtenderIT} and {@link HonestLoadIT} start with the options of the
@@ -22,28 +23,23 @@ final class FloodedExtender {
    * @param mode that of the chart
    * @param cluster which reviews tokens
    */
-  static Process start(String mode, MockCluster cluster) throws Exception {
+  static ImageProcess start(String mode, MockCluster cluster) throws Exception {
     cluster.reviewAccess();
     cluster.mayView(VIEWER);
     cluster.certificate();
     if (mode.equals("service")) {
       cluster.verbsService();
     }
-    var extender =
-        new ProcessBuilder(
-                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                "@" + Path.of("../deploy/image/extender.args").toAbsolutePath(),
-                "-XX:MaxRAM=512m",
-                "-cp",
-                System.getProperty("java.class.path"),
-                FloodedExtender.class.getName(),
-                mode)
-            .redirectError(ProcessBuilder.Redirect.DISCARD);
-    extender.environment().put("KUBERNETES_MASTER", cluster.client().getMasterUrl().toString());
-    extender.environment().put("KUBERNETES_TRUST_CERTIFICATES", "true");
-    extender.environment().put("KUBERNETES_AUTH_TRYKUBECONFIG", "false");
-    extender.environment().put("KUBERNETES_AUTH_TRYSERVICEACCOUNT", "false");
-    return extender.start();
+    return ImageProcess.start(
+        "extender.args",
+        Map.of(
+            "KUBERNETES_MASTER", cluster.client().getMasterUrl().toString(),
+            "KUBERNETES_TRUST_CERTIFICATES", "true",
+            "KUBERNETES_AUTH_TRYKUBECONFIG", "false",
+            "KUBERNETES_AUTH_TRYSERVICEACCOUNT", "false"),
+        "-XX:MaxRAM=512m",
+        FloodedExtender.class.getName(),
+        mode);
   }
 
   /**

@@ -6,18 +6,16 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.extender.http.VerbServer;
 import dev.tranche.extender.readapi.ReadApi;
-import dev.tranche.extender.stream.FakeNode;
 import dev.tranche.extender.stream.StreamServer;
 import dev.tranche.process.listen.ClientSockets;
 import dev.tranche.process.listen.ConnectionLimits;
+import dev.tranche.process.listen.ImageProcess;
 import io.vertx.core.Vertx;
-import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.net.Socket;
 import java.time.Duration;
 import java.util.List;
-import java.util.Objects;
 import java.util.concurrent.Callable;
 import javax.net.ssl.SSLSocket;
 import org.junit.jupiter.api.AfterEach;
@@ -48,13 +46,10 @@ final class FloodedExtenderIT {
   private MockCluster cluster = new MockCluster();
 
   @SuppressWarnings("NullAway.Init")
-  private Process extender;
+  private ImageProcess extender;
 
   @SuppressWarnings("NullAway.Init")
-  private BufferedReader output;
-
-  @SuppressWarnings("NullAway.Init")
-  private String[] ports;
+  private long[] ports;
 
   @BeforeEach
   void startAnswering() throws Exception {
@@ -64,14 +59,13 @@ final class FloodedExtenderIT {
 
   private void start() throws Exception {
     extender = FloodedExtender.start("scheduler", cluster);
-    output = extender.inputReader();
-    ports = line("ports");
+    ports = extender.line("ports");
   }
 
   @AfterEach
   void stop() throws IOException {
     sockets.close();
-    extender.destroyForcibly();
+    extender.close();
     cluster.close();
     vertx.close().await();
   }
@@ -119,7 +113,7 @@ final class FloodedExtenderIT {
   /** The token of each call is being reviewed, so that nothing of it is read or ended. */
   @Test
   void connectionWithTwoCalls_retainsLittle() throws Exception {
-    extender.destroyForcibly();
+    extender.close();
     cluster.close();
     cluster = new MockCluster();
     cluster.neverReviewTokens();
@@ -154,21 +148,6 @@ final class FloodedExtenderIT {
     }
   }
 
-  @Test
-  void nodesStream_isReviewed_besideStrangers() throws Exception {
-    for (int i = 0; i < 24; i++) {
-      Http2Peer.begin(tls(sockets.connect("127.0.0.2", port(0)), "h2"));
-    }
-    try (FakeNode node =
-        new FakeNode(
-            vertx,
-            port(0),
-            "not-a-token",
-            FakeNode.node("node-a", FakeNode.gpu("GPU-a0", 0, 5, 1L << 30)).build())) {
-      assertThat(node.ended.get()).contains("does not accept the token");
-    }
-  }
-
   /** Answered before it reaches our service, with nothing that ends its connection. */
   @Test
   void unknownCall_isResetOnceItIsAnswered() throws Exception {
@@ -191,7 +170,7 @@ final class FloodedExtenderIT {
   }
 
   private int port(int index) {
-    return Integer.parseInt(ports[1 + index]);
+    return (int) ports[index];
   }
 
   /** Returns the largest headers that the ports take, as they answer it. */
@@ -266,18 +245,7 @@ final class FloodedExtenderIT {
 
   /** Returns the used bytes of the heap, and its maximum. */
   private long[] heap() throws IOException {
-    extender.getOutputStream().write('\n');
-    extender.getOutputStream().flush();
-    String[] heap = line("heap");
-    return new long[] {Long.parseLong(heap[1]), Long.parseLong(heap[2])};
-  }
-
-  private String[] line(String first) throws IOException {
-    String line = output.readLine();
-    while (line != null && !line.startsWith(first)) {
-      line = output.readLine();
-    }
-    return Objects.requireNonNull(line, "the extender has ended").split(" ");
+    return extender.ask("heap");
   }
 
   private static void send(Socket socket, String text) {

@@ -9,22 +9,18 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.tranche.extender.stream.FakeNode;
 import dev.tranche.extender.stream.StreamServer;
 import dev.tranche.process.listen.ClientSockets;
+import dev.tranche.process.listen.Flood;
+import dev.tranche.process.listen.ImageProcess;
 import io.vertx.core.Vertx;
-import java.io.BufferedReader;
 import java.io.IOException;
 import java.net.Socket;
 import java.time.Duration;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.Deque;
 import java.util.List;
-import java.util.Objects;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import javax.net.ssl.SSLSocket;
 import org.junit.jupiter.api.AfterEach;
@@ -62,10 +58,15 @@ final class HonestLoadIT {
 
   private final Vertx vertx = Vertx.vertx();
   private final ClientSockets sockets = new ClientSockets();
+
+  /** Each stranger keeps more connections than a port may have of one address. */
+  private final Flood flood =
+      new Flood(sockets, STRANGERS, ATTACKERS, StreamServer.LIMITS.perAddressMax());
+
   private final MockCluster cluster = new MockCluster();
 
   @SuppressWarnings("NullAway.Init")
-  private Process extender;
+  private ImageProcess extender;
 
   private int streamPort;
   private int apiPort;
@@ -75,22 +76,17 @@ final class HonestLoadIT {
   private void start(String mode) throws Exception {
     cluster.reviewTokens();
     extender = FloodedExtender.start(mode, cluster);
-    BufferedReader output = extender.inputReader();
-    String line = output.readLine();
-    while (line != null && !line.startsWith("ports")) {
-      line = output.readLine();
-    }
-    String[] ports = Objects.requireNonNull(line, "the extender has ended").split(" ");
-    streamPort = Integer.parseInt(ports[1]);
-    apiPort = Integer.parseInt(ports[2]);
-    metricsPort = Integer.parseInt(ports[4]);
-    verbsPort = Integer.parseInt(ports[5]);
+    long[] ports = extender.line("ports");
+    streamPort = (int) ports[0];
+    apiPort = (int) ports[1];
+    metricsPort = (int) ports[3];
+    verbsPort = (int) ports[4];
   }
 
   @AfterEach
   void stop() throws IOException {
     sockets.close();
-    extender.destroyForcibly();
+    extender.close();
     cluster.close();
     vertx.close().await();
   }
@@ -103,13 +99,13 @@ final class HonestLoadIT {
     vertx.setPeriodic(HEARTBEAT_MS, due -> nodes.forEach(node -> node.report(same -> same)));
     try {
       connectNodes(nodes, 10);
-      whileFlooded(
+      flood.during(
           "TLS and nothing more",
           streamPort,
           stranger -> tls(stranger, "h2").startHandshake(),
           () -> connectNodes(nodes, 20));
       var tokens = new AtomicInteger();
-      whileFlooded(
+      flood.during(
           "calls with tokens of nobody",
           streamPort,
           stranger -> {
@@ -151,15 +147,15 @@ final class HonestLoadIT {
                 "GET /api/v1/gpus HTTP/1.1\r\nhost: x\r\nauthorization: Bearer "
                     + FloodedExtender.VIEWER
                     + "\r\n\r\n");
-    Honest readers = () -> assertAllOk(page, 6);
-    whileFlooded(
+    Flood.Honest readers = () -> assertAllOk(page, 6);
+    flood.during(
         "TLS and nothing more", apiPort, stranger -> tls(stranger).startHandshake(), readers);
-    whileFlooded(
+    flood.during(
         "heads without an end",
         apiPort,
         stranger -> send(tls(stranger), "GET /api/v1/gpus HTTP/1.1\r\nhost: x\r\n" + HEADERS),
         readers);
-    whileFlooded(
+    flood.during(
         "bodies without an end",
         apiPort,
         stranger ->
@@ -173,7 +169,7 @@ final class HonestLoadIT {
   @Test
   void probesAndScrapes_areAnswered_whileStrangersFloodTheirPort() throws Exception {
     start("scheduler");
-    Honest kubelet =
+    Flood.Honest kubelet =
         () -> {
           for (String path : List.of("/healthz", "/metrics")) {
             assertAllOk(
@@ -184,13 +180,13 @@ final class HonestLoadIT {
                 1);
           }
         };
-    whileFlooded("connections", metricsPort, stranger -> {}, kubelet);
-    whileFlooded(
+    flood.during("connections", metricsPort, stranger -> {}, kubelet);
+    flood.during(
         "heads without an end",
         metricsPort,
         stranger -> send(stranger, "GET /metrics HTTP/1.1\r\nhost: x\r\n" + HEADERS),
         kubelet);
-    whileFlooded(
+    flood.during(
         "probes",
         metricsPort,
         stranger -> send(stranger, "GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n"),
@@ -213,14 +209,14 @@ final class HonestLoadIT {
 
   private void floodVerbs(Opening opening, Callable<String> filter) throws Exception {
     // It waits for that many bindings at once.
-    Honest scheduler = () -> assertAllOk(filter, 16);
-    whileFlooded("connections", verbsPort, stranger -> send(opening.of(stranger), ""), scheduler);
-    whileFlooded(
+    Flood.Honest scheduler = () -> assertAllOk(filter, 16);
+    flood.during("connections", verbsPort, stranger -> send(opening.of(stranger), ""), scheduler);
+    flood.during(
         "heads without an end",
         verbsPort,
         stranger -> send(opening.of(stranger), "POST /filter HTTP/1.1\r\nhost: x\r\n" + HEADERS),
         scheduler);
-    whileFlooded(
+    flood.during(
         "bodies without an end",
         verbsPort,
         stranger ->
@@ -239,14 +235,6 @@ final class HonestLoadIT {
     Socket of(Socket connected) throws Exception;
   }
 
-  private interface Attack {
-    void on(Socket connected) throws Exception;
-  }
-
-  private interface Honest {
-    void ask() throws Exception;
-  }
-
   private static void assertAllOk(Callable<String> request, int atOnce) throws Exception {
     for (int round = 0; round < ROUNDS; round++) {
       var answers = new ArrayList<Future<String>>();
@@ -258,58 +246,6 @@ final class HonestLoadIT {
       for (Future<String> answer : answers) {
         assertThat(answer.get()).isEqualTo(OK);
       }
-    }
-  }
-
-  private void whileFlooded(String what, int port, Attack attack, Honest honest) throws Exception {
-    honest.ask();
-    var going = new AtomicBoolean(true);
-    var attempts = new AtomicInteger();
-    var started = new CountDownLatch(STRANGERS.size() * 24);
-    int before = 0;
-    try (var attackers = Executors.newVirtualThreadPerTaskExecutor()) {
-      for (int i = 0; i < STRANGERS.size() * ATTACKERS; i++) {
-        String from = STRANGERS.get(i % STRANGERS.size());
-        attackers.execute(
-            () -> {
-              var kept = new ArrayDeque<Socket>();
-              while (going.get()) {
-                attackOnce(attack, from, port, kept, going);
-                attempts.incrementAndGet();
-                started.countDown();
-              }
-            });
-      }
-      try {
-        started.await();
-        before = attempts.get();
-        honest.ask();
-      } catch (AssertionError refused) {
-        throw new AssertionError(what, refused);
-      } finally {
-        going.set(false);
-        sockets.close();
-      }
-    }
-    assertThat(attempts.get()).as(what).isGreaterThan(before);
-  }
-
-  /** Keeps so many connections that each stranger has more than a port may have of one address. */
-  private void attackOnce(
-      Attack attack, String from, int port, Deque<Socket> kept, AtomicBoolean going) {
-    try {
-      if (kept.size() > StreamServer.LIMITS.perAddressMax()) {
-        sockets.close(kept.remove());
-      }
-      Socket socket = sockets.connect(from, port);
-      kept.add(socket);
-      if (going.get()) {
-        attack.on(socket);
-      } else {
-        sockets.close(socket);
-      }
-    } catch (Exception ended) {
-      // Another one has its place.
     }
   }
 

@@ -37,8 +37,6 @@ final class StrangersIT {
   /** As many as one address may have. */
   private static final String STREAM_OPEN = "tranche_extender_connections{port=\"stream\"} 48.0";
 
-  private static final String VERBS_OPEN = "tranche_extender_connections{port=\"verbs\"} 16.0";
-
   private final MockCluster cluster = new MockCluster();
   private final Vertx vertx = Vertx.vertx();
   private final HttpClient http = HttpClient.newHttpClient();
@@ -79,11 +77,6 @@ final class StrangersIT {
     assertThat(page("/explain?pod=ns/p").body()).contains("kubectl tranche explain", "9445");
     assertThat(page("/inspect").statusCode()).isEqualTo(410);
     assertThat(page("/inspect").body()).contains("kubectl tranche top gpus", "9445");
-  }
-
-  @Test
-  void strangersToken_isRefused() throws Exception {
-    refuseAStranger();
   }
 
   @Test
@@ -140,26 +133,6 @@ final class StrangersIT {
           .containsPattern("tranche_extender_connections_refused_total\\{port=\"metrics\"} [1-9]");
       // The port for nodes answers others.
       refuseAStranger();
-    } finally {
-      for (Socket socket : idle) {
-        socket.close();
-      }
-    }
-  }
-
-  /** In the default mode the port is on the loopback address; what matters is who connects. */
-  @Test
-  void idleConnectionsToTheVerbs_areCounted_andTheSchedulerIsAnswered() throws Exception {
-    var idle = new ArrayList<Socket>();
-    try {
-      for (int i = 0; i < 1_100; i++) {
-        idle.add(attack(extender.verbsPort()));
-      }
-      ExtenderIT.until(Duration.ofSeconds(20), () -> metrics().contains(VERBS_OPEN));
-      var uri = URI.create("http://127.0.0.1:" + extender.verbsPort() + "/filter");
-      var filter = HttpRequest.newBuilder(uri).POST(HttpRequest.BodyPublishers.ofString("{}"));
-      var answer = http.send(filter.build(), HttpResponse.BodyHandlers.ofString());
-      assertThat(answer.statusCode()).isEqualTo(200);
     } finally {
       for (Socket socket : idle) {
         socket.close();

@@ -55,9 +55,9 @@ final class FloodedPorts {
         Webhook.opsPort(registry, new Readiness(Optional::empty, InstantSource.system()))
             .listen(listening, new HostPort("127.0.0.1", 0))
             .await();
-    System.out.println(admission.port() + " " + admin.actualPort());
+    System.out.println("ports " + admission.port() + " " + admin.actualPort());
     while (System.in.read() >= 0) {
-      System.out.println(usage(registry));
+      System.out.println("usage " + usage(registry));
     }
     System.exit(0);
   }

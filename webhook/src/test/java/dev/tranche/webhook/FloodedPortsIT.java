@@ -8,28 +8,25 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.process.listen.ClientSockets;
 import dev.tranche.process.listen.ConnectionLimits;
+import dev.tranche.process.listen.Flood;
+import dev.tranche.process.listen.ImageProcess;
 import dev.tranche.webhook.review.AdmissionVerticle;
 import dev.tranche.webhook.review.ReviewBodyReader;
-import java.io.BufferedReader;
 import java.io.IOException;
 import java.net.Socket;
-import java.nio.file.Path;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.Deque;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.Callable;
-import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
-import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Predicate;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** All that the ports allow at once, opened against a JVM with the options of the image. */
 @Tag("slow")
@@ -49,17 +46,13 @@ class FloodedPortsIT {
       (int) ReviewBodyReader.BODIES_BYTES_MAX / REVIEWS.connectionsMax();
 
   /** The beginning of HTTP/2, a SETTINGS frame, and a head that is continued and never ends. */
-  private static final byte[] HTTP2 =
-      ("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + "\0\0\0\4\0\0\0\0\0" + "\0\40\0\1\0\0\0\0\1")
-          .getBytes(US_ASCII);
+  private static final String HTTP2 =
+      "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + "\0\0\0\4\0\0\0\0\0" + "\0\40\0\1\0\0\0\0\1";
 
   private final ClientSockets sockets = new ClientSockets();
 
   @SuppressWarnings("NullAway.Init")
-  private Process webhook;
-
-  @SuppressWarnings("NullAway.Init")
-  private BufferedReader output;
+  private ImageProcess webhook;
 
   private int reviews;
   private int metrics;
@@ -71,25 +64,16 @@ class FloodedPortsIT {
 
   private void start(String timeLimits) throws IOException {
     webhook =
-        new ProcessBuilder(
-                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                "@" + Path.of("../deploy/image/webhook.args").toAbsolutePath(),
-                "-cp",
-                System.getProperty("java.class.path"),
-                FloodedPorts.class.getName(),
-                timeLimits)
-            .redirectError(ProcessBuilder.Redirect.INHERIT)
-            .start();
-    output = webhook.inputReader();
-    String[] ports = line().split(" ");
-    reviews = Integer.parseInt(ports[0]);
-    metrics = Integer.parseInt(ports[1]);
+        ImageProcess.start("webhook.args", Map.of(), FloodedPorts.class.getName(), timeLimits);
+    long[] ports = webhook.line("ports");
+    reviews = (int) ports[0];
+    metrics = (int) ports[1];
   }
 
   @AfterEach
   void stop() throws IOException {
     sockets.close();
-    webhook.destroyForcibly();
+    webhook.close();
   }
 
   /** With a long time for bodies, so that all connections are open when the heap is read. */
@@ -157,12 +141,10 @@ class FloodedPortsIT {
   void http2_isNotSpoken_withAndWithoutTls() throws Exception {
     for (int i = 0; i < 16; i++) {
       Socket plain = sockets.connect("127.0.0.2", metrics);
-      plain.getOutputStream().write(HTTP2);
-      send(plain, "x".repeat(20_000));
+      send(plain, HTTP2 + "x".repeat(20_000));
       assertThat(firstLine(plain)).endsWith("501 Not Implemented");
-      Socket tls = tls(sockets.connect("127.0.0.2", reviews));
-      tls.getOutputStream().write(HTTP2);
-      assertThat(firstLine(tls)).endsWith("501 Not Implemented");
+      assertThat(firstLine(send(tls(sockets.connect("127.0.0.2", reviews)), HTTP2)))
+          .endsWith("501 Not Implemented");
     }
     assertThat(review("127.0.0.2")).isEqualTo("HTTP/1.1 200 OK");
   }
@@ -196,7 +178,7 @@ class FloodedPortsIT {
         // A handshake of the crowd's that took too long.
       }
     }
-    for (int i = 0; i < ConnectionLimits.METRICS.perAddressMax(); i++) {
+    for (int i = 0; i < METRICS.perAddressMax(); i++) {
       Socket idle = sockets.connect("127.0.0.2", metrics);
       send(idle, "GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n");
       assertThat(firstLine(idle)).isEqualTo("HTTP/1.1 200 OK");
@@ -205,101 +187,75 @@ class FloodedPortsIT {
     assertThat(health("127.0.0.2")).isEqualTo("HTTP/1.1 200 OK");
   }
 
-  /** Each attack goes on from before the first honest request until after the last one. */
+  /** They begin no TLS, or send nothing after their handshake, or nothing at all. */
+  @Test
+  void idleConnectionsOfOneAddress_areCounted() throws Exception {
+    for (int i = 0; i < 2 * REVIEWS.perAddressMax(); i++) {
+      sockets.connect("127.0.0.2", reviews);
+    }
+    for (int i = 0; i < 2 * METRICS.perAddressMax(); i++) {
+      sockets.connect("127.0.0.2", metrics);
+    }
+    var _ = await(FloodedPortsIT::hasAsManyAsOneAddressMay);
+    assertThat(review("127.0.0.1")).isEqualTo("HTTP/1.1 200 OK");
+    assertThat(health("127.0.0.1")).isEqualTo("HTTP/1.1 200 OK");
+    for (int i = 0; i < 2 * REVIEWS.perAddressMax(); i++) {
+      try {
+        tls(sockets.connect("127.0.0.2", reviews)).startHandshake();
+      } catch (IOException late) {
+        // Another one has its place.
+      }
+    }
+    var _ = await(FloodedPortsIT::hasAsManyAsOneAddressMay);
+    assertThat(review("127.0.0.1")).isEqualTo("HTTP/1.1 200 OK");
+  }
+
+  private static boolean hasAsManyAsOneAddressMay(Usage usage) {
+    return usage.reviews() == REVIEWS.perAddressMax() && usage.metrics() == METRICS.perAddressMax();
+  }
+
   @Test
   void honestReviewsAndProbes_areAnswered_whileStrangersAttack() throws Exception {
     String headers = largestHeaders();
-    assertHonestAreAnswered(
-        "HTTP/2 on the port for reviews", from -> tls(sockets.connect(from, reviews)), HTTP2);
-    assertHonestAreAnswered(
+    var flood = new Flood(sockets, STRANGERS, 1, REVIEWS.perAddressMax() + 8);
+    flood.during(
+        "HTTP/2 on the port for reviews",
+        reviews,
+        stranger -> send(tls(stranger), HTTP2),
+        this::assertHonestAreAnswered);
+    flood.during(
         "heads on the port for reviews",
-        from -> tls(sockets.connect(from, reviews)),
-        ("POST /review HTTP/1.1\r\nhost: x\r\n" + headers).getBytes(US_ASCII));
-    assertHonestAreAnswered(
-        "HTTP/2 on the port for metrics", from -> sockets.connect(from, metrics), HTTP2);
-    assertHonestAreAnswered(
+        reviews,
+        stranger -> send(tls(stranger), "POST /review HTTP/1.1\r\nhost: x\r\n" + headers),
+        this::assertHonestAreAnswered);
+    flood.during(
+        "HTTP/2 on the port for metrics",
+        metrics,
+        stranger -> send(stranger, HTTP2),
+        this::assertHonestAreAnswered);
+    flood.during(
         "heads on the port for metrics",
-        from -> sockets.connect(from, metrics),
-        ("GET /metrics HTTP/1.1\r\nhost: x\r\n" + headers).getBytes(US_ASCII));
+        metrics,
+        stranger -> send(stranger, "GET /metrics HTTP/1.1\r\nhost: x\r\n" + headers),
+        this::assertHonestAreAnswered);
   }
 
-  private interface Opening {
-    Socket from(String address) throws Exception;
-  }
-
-  private void assertHonestAreAnswered(String attack, Opening opening, byte[] sent)
-      throws Exception {
-    var going = new AtomicBoolean(true);
-    var attempts = new AtomicInteger();
-    var started = new CountDownLatch(STRANGERS.size() * REVIEWS.perAddressMax());
-    var answers = new ArrayList<String>();
-    var tookMs = new ArrayList<Long>();
-    int before = 0;
-    try (var attackers = Executors.newVirtualThreadPerTaskExecutor()) {
-      for (String from : STRANGERS) {
-        attackers.execute(
-            () -> {
-              var kept = new ArrayDeque<Socket>();
-              while (going.get()) {
-                attackOnce(opening, from, sent, kept);
-                attempts.incrementAndGet();
-                started.countDown();
-              }
-            });
-      }
-      try {
-        started.await();
-        before = attempts.get();
-        for (int i = 0; i < 50; i++) {
-          long sinceNanos = System.nanoTime();
-          answers.add(review("127.0.0.1"));
-          tookMs.add((System.nanoTime() - sinceNanos) / 1_000_000);
-          answers.add(health("127.0.0.1"));
-        }
-      } finally {
-        going.set(false);
-        sockets.close();
-      }
-    }
-    assertThat(attempts.get()).as(attack).isGreaterThan(before);
-    assertThat(answers).as(attack).hasSize(100).containsOnly("HTTP/1.1 200 OK");
-    tookMs.sort(null);
-    System.out.printf(
-        "%s, %d times: of 50 reviews the slowest took %d ms, the median %d ms%n",
-        attack, attempts.get(), tookMs.getLast(), tookMs.get(25));
-  }
-
-  /** Keeps a few connections more than an address may have. */
-  private void attackOnce(Opening opening, String from, byte[] sent, Deque<Socket> kept) {
-    try {
-      Socket socket = opening.from(from);
-      kept.add(socket);
-      socket.getOutputStream().write(sent);
-      socket.getOutputStream().flush();
-      if (kept.size() > REVIEWS.perAddressMax() + 8) {
-        kept.remove().close();
-      }
-    } catch (Exception ended) {
-      // Another one has its place.
+  private void assertHonestAreAnswered() throws Exception {
+    for (int i = 0; i < 50; i++) {
+      assertThat(review("127.0.0.1")).isEqualTo("HTTP/1.1 200 OK");
+      assertThat(health("127.0.0.1")).isEqualTo("HTTP/1.1 200 OK");
     }
   }
 
   /** Three API servers behind one address, each with a burst: further connections wait. */
-  @Test
-  void sixHundredReviewsAtOnceFromOneAddress_areAllAnswered() throws Exception {
-    assertAllAreAnswered(List.of("127.0.0.2"));
-  }
-
-  @Test
-  void sixHundredReviewsAtOnceFromThreeAddresses_areAllAnswered() throws Exception {
-    assertAllAreAnswered(List.of("127.0.0.2", "127.0.0.3", "127.0.0.4"));
-  }
-
-  private void assertAllAreAnswered(List<String> servers) throws Exception {
+  @ParameterizedTest
+  @ValueSource(strings = {"127.0.0.2", "127.0.0.2,127.0.0.3,127.0.0.4"})
+  void sixHundredReviewsAtOnce_areAllAnswered(String servers) throws Exception {
+    String[] addresses = servers.split(",", -1);
     var answers = new ArrayList<Future<String>>();
     try (var senders = Executors.newVirtualThreadPerTaskExecutor()) {
       for (int i = 0; i < 600; i++) {
-        String server = servers.get(i % servers.size());
+        String server = addresses[i % addresses.length];
         Callable<String> review = () -> review(server);
         answers.add(senders.submit(review));
       }
@@ -334,16 +290,8 @@ class FloodedPortsIT {
   }
 
   private Usage usage() throws IOException {
-    webhook.getOutputStream().write('\n');
-    webhook.getOutputStream().flush();
-    long[] numbers = Stream.of(line().split(" ")).mapToLong(Long::parseLong).toArray();
+    long[] numbers = webhook.ask("usage");
     return new Usage(numbers[0], numbers[1], numbers[2], numbers[3], numbers[4]);
-  }
-
-  private String line() throws IOException {
-    String line = output.readLine();
-    assertThat(line).as("the webhook has ended").isNotNull();
-    return line;
   }
 
   private String review(String from) throws Exception {
