@@ -126,12 +126,12 @@ groups:
           summary: A node has kept the taint tranche.dev/plugin-not-ready for half an hour.
           description: Its node plugin does not serve. Look at the plugin's pod on the nodes that have the taint.
       - alert: TrancheReportsStale
-        expr: max by (node, uuid) (tranche_extender_gpu_measured{namespace="{{ $ns }}"}) == 0
+        expr: max by (node, UUID) (tranche_extender_gpu_measured{namespace="{{ $ns }}"}) == 0
         for: 10m
         labels: {severity: warning}
         annotations:
           runbook_url: {{ include "tranche.runbook" (dict "root" $ "alert" "TrancheReportsStale") }}
-          summary: {{ print "The load of GPU {{ $labels.uuid }} of node {{ $labels.node }} is unknown." | quote }}
+          summary: {{ print "The load of GPU {{ $labels.UUID }} of node {{ $labels.node }} is unknown." | quote }}
           description: The node plugin there or its stream to the extender is down, or NVML does not return the load.
       - alert: TrancheDrift
         expr: increase(tranche_extender_drift_total{namespace="{{ $ns }}"}[1h]) > 0
@@ -162,6 +162,15 @@ groups:
           runbook_url: {{ include "tranche.runbook" (dict "root" $ "alert" "TrancheVerbsShed") }}
           summary: {{ print "The extender refuses requests ({{ $labels.verb }}) unread, because too many are queued." | quote }}
           description: kube-scheduler retries them. Give the extender more CPU if this lasts.
+      {{- if .Values.monitoring.prometheusRule.idlePods }}
+      - alert: TranchePodIdle
+        expr: max by (exported_namespace, exported_pod, UUID) (tranche_pod_gpu_idle_seconds{namespace="{{ $ns }}"}) > 3600
+        labels: {severity: info}
+        annotations:
+          runbook_url: {{ include "tranche.runbook" (dict "root" $ "alert" "TranchePodIdle") }}
+          summary: {{ print "Pod {{ $labels.exported_namespace }}/{{ $labels.exported_pod }} holds a part of GPU {{ $labels.UUID }} and has not used it for an hour." | quote }}
+          description: Ask its owner whether the pod still needs the GPU. Nobody else can use that part meanwhile.
+      {{- end }}
 {{- end }}
 {{- if .Values.nodePlugin.enabled }}
   - name: {{ $name }}-node-plugin

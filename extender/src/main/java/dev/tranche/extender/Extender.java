@@ -42,6 +42,7 @@ import dev.tranche.extender.metrics.GpuCollector;
 import dev.tranche.extender.readapi.InspectionCache;
 import dev.tranche.extender.readapi.ReadApi;
 import dev.tranche.extender.readapi.row.Explain;
+import dev.tranche.extender.readapi.row.WaitingReasons;
 import dev.tranche.extender.snapshot.NodeSnapshot;
 import dev.tranche.extender.state.SchedulingState;
 import dev.tranche.extender.stream.NodeStreams;
@@ -60,8 +61,6 @@ import dev.tranche.process.loop.LoopLag;
 import dev.tranche.process.loop.LoopWatch;
 import dev.tranche.process.ops.Probe;
 import io.fabric8.kubernetes.client.KubernetesClient;
-import io.micrometer.core.instrument.binder.jvm.JvmMemoryMetrics;
-import io.micrometer.core.instrument.binder.system.ProcessorMetrics;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
@@ -179,7 +178,11 @@ public final class Extender implements AutoCloseable {
     // The ports.
     opsPort = port("metrics", ConnectionLimits.METRICS);
     var inspections = new InspectionCache(this::inspect, Extender::nowMs);
-    var gpus = new GpuCollector(() -> config.gpuMetrics() && !state.readiness.leadershipMissing());
+    var gpus =
+        new GpuCollector(
+            new WaitingReasons(core.explanations),
+            () -> config.gpuMetrics() && !state.readiness.leadershipMissing(),
+            config.podMetrics());
     registry.getPrometheusRegistry().register(gpus);
     ops = new OpsRoutes(loop, registry, gpus, inspections, this::probe);
     verbs = verbServer();
@@ -384,8 +387,7 @@ public final class Extender implements AutoCloseable {
   }
 
   private void registerMetrics() {
-    new JvmMemoryMetrics().bindTo(registry);
-    new ProcessorMetrics().bindTo(registry);
+    metrics.registerProcess();
     metrics.gauge(
         "tranche.extender.ready", "1 while /readyz says ready, else 0.", () -> ready ? 1 : 0);
   }

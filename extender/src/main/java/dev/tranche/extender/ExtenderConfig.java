@@ -20,6 +20,7 @@ import static dev.tranche.extender.ExtenderSetting.NODE_PLUGIN_SERVICE_ACCOUNT;
 import static dev.tranche.extender.ExtenderSetting.NODE_USE_ANNOTATION;
 import static dev.tranche.extender.ExtenderSetting.OFFERED_NODES_MAX;
 import static dev.tranche.extender.ExtenderSetting.POD_IP;
+import static dev.tranche.extender.ExtenderSetting.POD_METRICS;
 import static dev.tranche.extender.ExtenderSetting.POLICY;
 import static dev.tranche.extender.ExtenderSetting.RESOURCE;
 import static dev.tranche.extender.ExtenderSetting.SCHEDULER_NAME;
@@ -82,6 +83,7 @@ public record ExtenderConfig(
     MemoryGuard memoryGuard,
     int offeredNodesMax,
     boolean gpuMetrics,
+    boolean podMetrics,
     boolean nodeUseAnnotation,
     Set<String> unconvertedNamespaces) {
   private static final long HISTORY_BYTES_MIN = 1L << 20;
@@ -141,6 +143,7 @@ public record ExtenderConfig(
           settings.oneOf(MEMORY_GUARD, List.of(MemoryGuard.values())),
           settings.number(OFFERED_NODES_MAX, "", 0, 100_000),
           settings.isTrue(GPU_METRICS),
+          settings.isTrue(POD_METRICS),
           settings.isTrue(NODE_USE_ANNOTATION),
           Set.copyOf(settings.dnsLabels(UNCONVERTED_NAMESPACES)));
     }

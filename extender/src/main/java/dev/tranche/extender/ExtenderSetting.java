@@ -71,6 +71,7 @@ enum ExtenderSetting implements ProcessSetting {
       "true",
       "Series of each GPU in /metrics; with --leader-elect the leader's only. false: only which"
           + " GPUs are not measured."),
+  POD_METRICS("true", "Whether /metrics names pods. false: the read API's /metrics does."),
   NODE_USE_ANNOTATION(
       "true", "Write tranche.dev/gpu-use to nodes, at most once a minute each. false: remove it.");
 

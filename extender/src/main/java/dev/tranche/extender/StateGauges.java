@@ -13,15 +13,18 @@ final class StateGauges {
       ExtenderMetrics metrics, SchedulingCore core, SchedulingState state, NodeStreams streams) {
     metrics.gauge(
         "tranche.extender.pods.dropped",
-        "Pods not kept in memory since the start because too many wait, have ended or are on unknown nodes; they are still placed.",
+        "Pods not kept in memory since the start because too many wait, have ended or are on"
+            + " unknown nodes; they are still placed.",
         core.ledger::droppedPods);
     metrics.gauge(
         "tranche.extender.pods.uncounted",
-        "Pods that are not kept because their node has too many; the node counts as taken until they are gone.",
+        "Pods that are not kept because their node has too many; the node counts as taken until"
+            + " they are gone.",
         core.ledger::uncountedPods);
     metrics.gauge(
         "tranche.extender.budgets.unread",
-        "PodDisruptionBudgets that are too many or too large to read; all pods of their namespaces count as protected.",
+        "PodDisruptionBudgets that are too many or too large to read; all pods of their namespaces"
+            + " count as protected.",
         core.budgets::unread);
     metrics.gauge("tranche.extender.streams", "Open streams of nodes.", streams::size);
     metrics.gauge(
@@ -36,10 +39,6 @@ final class StateGauges {
         "tranche.extender.nominations",
         "Preempting pods whose GPU is held while their victims are evicted.",
         () -> core.ledger.nominatedPods().size());
-    metrics.gauge(
-        "tranche.extender.waiting.pods",
-        "Rejected pods that are retried when they would fit.",
-        state.waiting::size);
     metrics.gauge(
         "tranche.extender.waiting.untried.nodes",
         "Nodes with newly freed replicas on which rejected pods have not been tried yet.",

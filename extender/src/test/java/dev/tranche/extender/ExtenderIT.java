@@ -276,7 +276,7 @@ final class ExtenderIT {
     try (var a =
         connect(FakeNode.node("node-a", FakeNode.gpu("GPU-a0", 0, 5, GIB)).setRegistered(false))) {
       ready();
-      until(() -> ops("/metrics").contains("uuid=\"GPU-a0\""));
+      until(() -> ops("/metrics").contains("UUID=\"GPU-a0\""));
       assertThat(client.nodes().withName("node-a").get().getSpec().getTaints()).hasSize(3);
       a.report(r -> r.setRegistered(true));
       until(() -> client.nodes().withName("node-a").get().getSpec().getTaints().size() == 1);
@@ -444,6 +444,7 @@ final class ExtenderIT {
         30_000,
         dev.tranche.extender.placement.MemoryGuard.ENFORCE,
         0,
+        true,
         true,
         true,
         Set.of("kube-system"));

@@ -159,6 +159,7 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
   }
 
   private void gauges() {
+    metrics.registerProcess();
     metrics.gauge(
         "tranche.node.replicas.advertised",
         "Replicas advertised to the kubelet.",

@@ -88,6 +88,7 @@ final class Webhook {
     certificateController =
         new CertificateController(
             client, config.tls(), clock, this::onReconciled, this::onReconcileFailed);
+    metrics.registerProcess();
     metrics.nodes(() -> cluster.nodes().served().size());
     metrics.ready(() -> readiness.missing().isEmpty());
     metrics.certificate("ca", () -> readiness.tlsState().map(TlsState::authority));

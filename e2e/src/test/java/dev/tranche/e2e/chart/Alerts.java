@@ -61,6 +61,8 @@ final class Alerts {
         Map.<String, Object>of(
             "monitoring.prometheusRule.enabled",
             true,
+            "monitoring.prometheusRule.idlePods",
+            true,
             "monitoring.serviceMonitor.enabled",
             true,
             "monitoring.podMonitor.enabled",

@@ -26,7 +26,6 @@ public final class DocumentedMetrics {
           "outcome", List.of("decided", "denied"),
           "gpu", List.of("0"),
           "UUID", List.of("GPU-1"),
-          "uuid", List.of("GPU-1"),
           "node", List.of("a"),
           "namespace", List.of("team"));
 
@@ -37,7 +36,8 @@ public final class DocumentedMetrics {
           "tranche_container_gpu_memory_granted_bytes", 4_000,
           "tranche_container_gpu_memory_used_bytes", 2_000,
           "tranche_extender_gpu_replicas", REPLICAS,
-          "tranche_extender_gpu_free_replicas", 4);
+          "tranche_extender_gpu_free_replicas", 4,
+          "tranche_pod_gpu_idle_seconds", 4_000);
 
   private final List<Metric> metrics;
   private final AtomicLong scrapes = new AtomicLong();

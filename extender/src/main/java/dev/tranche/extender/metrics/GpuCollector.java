@@ -1,17 +1,25 @@
 package dev.tranche.extender.metrics;
 
+import static java.util.stream.Collectors.counting;
+import static java.util.stream.Collectors.groupingBy;
+import static java.util.stream.Collectors.summingLong;
+import static java.util.stream.Collectors.toSet;
+
 import dev.tranche.extender.explain.Inspection;
-import dev.tranche.extender.ledger.Hold;
 import dev.tranche.extender.placement.GpuView;
+import dev.tranche.extender.readapi.PodMetrics;
+import dev.tranche.extender.readapi.PodMetrics.Share;
+import dev.tranche.extender.readapi.row.WaitingReasons;
 import dev.tranche.process.meters.RowCollector;
 import io.prometheus.metrics.model.registry.MultiCollector;
 import io.prometheus.metrics.model.snapshots.Labels;
 import io.prometheus.metrics.model.snapshots.MetricSnapshots;
+import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.TreeMap;
+import java.util.Set;
 import java.util.function.BooleanSupplier;
-import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
@@ -22,6 +30,8 @@ public final class GpuCollector implements MultiCollector {
   /** Whoever may create namespaces could fill Prometheus. */
   private static final int NAMESPACES_MAX = 50;
 
+  private final boolean namesPods;
+  private final WaitingReasons reasons;
   private final List<RowCollector<?>> collectors =
       List.of(
           new RowCollector<>(() -> shown(true), Gpu::labels)
@@ -33,7 +43,7 @@ public final class GpuCollector implements MultiCollector {
                   "tranche_extender_gpu_free_replicas",
                   "Replicas that no pod holds.",
                   g -> g.view().freeReplicas())
-              .gaugeIfKnown(
+              .gauge(
                   "tranche_extender_gpu_sm_load_ratio",
                   "Effective SM load for placement: the measured mean, plus shares that are too"
                       + " recent to be measured. Absent without a recent reading.",
@@ -42,7 +52,7 @@ public final class GpuCollector implements MultiCollector {
                   "tranche_extender_gpu_memory_free_bytes",
                   "Memory that is neither granted nor measured in use.",
                   g -> g.view().memoryFreeBytes())
-              .gaugeIfKnown(
+              .gauge(
                   "tranche_extender_gpu_reading_age_seconds",
                   "Age of the GPU's last load reading; absent without one.",
                   g -> g.ageMs() >= 0 ? g.ageMs() / 1_000.0 : Double.NaN),
@@ -59,7 +69,17 @@ public final class GpuCollector implements MultiCollector {
                   "tranche_extender_holds",
                   "Holds of pods on GPUs, by stage; confirmed ones are bound and read back.",
                   stage -> stage.getValue()),
-          new RowCollector<>(() -> unplaced().entrySet(), of -> Labels.of("namespace", of.getKey()))
+          PodMetrics.granted(this::shares),
+          new RowCollector<>(
+                  () -> waiting().entrySet(),
+                  of -> Labels.of("namespace", of.getKey().get(0), "reason", of.getKey().get(1)))
+              .gauge(
+                  "tranche_extender_waiting_pods",
+                  "Pods that wait for a GPU, by namespace and reason. Beyond 50 namespaces, those"
+                      + " with the fewest are counted together as (others).",
+                  of -> of.getValue()),
+          new RowCollector<>(
+                  () -> unplaced().entrySet(), of -> Labels.of("namespace", of.getKey().get(0)))
               .gauge(
                   "tranche_extender_unplaced_pods",
                   "Pods on a node whose GPU is not known, by namespace. Each counts against every"
@@ -74,9 +94,12 @@ public final class GpuCollector implements MultiCollector {
    * @param allSeries whether to show all series of each GPU. For 40,000 GPUs they are 240,000, so
    *     one replica of the extender is enough. Otherwise only {@code tranche_extender_gpu_measured}
    *     is shown, for GPUs where it is 0.
+   * @param namesPods whether series may name pods
    */
-  public GpuCollector(BooleanSupplier allSeries) {
+  public GpuCollector(WaitingReasons reasons, BooleanSupplier allSeries, boolean namesPods) {
+    this.reasons = reasons;
     this.allSeries = allSeries;
+    this.namesPods = namesPods;
   }
 
   /**
@@ -91,8 +114,8 @@ public final class GpuCollector implements MultiCollector {
       return Labels.of(
           "node", node,
           "gpu", Integer.toString(view.index()),
-          "uuid", view.uuid(),
-          "model", view.model());
+          "UUID", view.uuid(),
+          "modelName", view.model());
     }
   }
 
@@ -129,23 +152,47 @@ public final class GpuCollector implements MultiCollector {
     return gpus.filter(gpu -> now.allSeries() || (!measured && !gpu.view().measured())).toList();
   }
 
-  private Map<String, Long> unplaced() {
-    Map<String, Long> pods =
+  private List<Share> shares() {
+    return latest.allSeries() && namesPods ? Share.of(latest.inspection()) : List.of();
+  }
+
+  private Map<List<String>, Long> unplaced() {
+    return counted(
         latest.inspection().nodes().stream()
             .flatMap(node -> node.unplaced().stream())
-            .collect(Collectors.groupingBy(Hold::namespace, Collectors.counting()));
-    List<Map.Entry<String, Long>> most =
-        pods.entrySet().stream()
+            .map(hold -> List.of(hold.namespace())));
+  }
+
+  private Map<List<String>, Long> waiting() {
+    return counted(reasons.waiting(latest.inspection()));
+  }
+
+  /**
+   * @param pods labels, of which the first is the namespace
+   */
+  private static Map<List<String>, Long> counted(Stream<List<String>> pods) {
+    Map<List<String>, Long> counts = pods.collect(groupingBy(labels -> labels, counting()));
+    Map<String, Long> namespaces =
+        counts.entrySet().stream()
+            .collect(groupingBy(of -> of.getKey().getFirst(), summingLong(Map.Entry::getValue)));
+    Set<String> most =
+        namespaces.entrySet().stream()
             .sorted(
                 Map.Entry.<String, Long>comparingByValue()
                     .reversed()
                     .thenComparing(Map.Entry.comparingByKey()))
-            .toList();
-    var shown = new TreeMap<String, Long>();
-    most.stream().limit(NAMESPACES_MAX).forEach(of -> shown.put(of.getKey(), of.getValue()));
-    most.stream()
-        .skip(NAMESPACES_MAX)
-        .forEach(of -> shown.merge("(others)", of.getValue(), Long::sum));
+            .limit(NAMESPACES_MAX)
+            .map(Map.Entry::getKey)
+            .collect(toSet());
+    var shown = new HashMap<List<String>, Long>();
+    counts.forEach(
+        (labels, count) -> {
+          var its = new ArrayList<>(labels);
+          if (!most.contains(labels.getFirst())) {
+            its.set(0, "(others)");
+          }
+          shown.merge(List.copyOf(its), count, Long::sum);
+        });
     return shown;
   }
 }

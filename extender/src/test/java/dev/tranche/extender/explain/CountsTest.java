@@ -3,10 +3,14 @@ package dev.tranche.extender.explain;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.extender.ledger.Event;
+import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.ledger.TestFacts;
 import dev.tranche.extender.ledger.Timing;
 import dev.tranche.extender.metrics.GpuCollector;
 import dev.tranche.extender.placement.Placement;
+import dev.tranche.extender.readapi.row.ClusterSummary;
+import dev.tranche.extender.readapi.row.Snapshot;
+import dev.tranche.extender.readapi.row.WaitingReasons;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.verb.FakeWorld;
 import dev.tranche.extender.verb.FakeWorld.Gpu;
@@ -89,22 +93,22 @@ final class CountsTest {
 
   @Test
   void readings_areShownWithTheirAge_andAsStale() {
-    assertThat(gauge("tranche_extender_gpu_measured", "uuid", "a0")).isOne();
+    assertThat(gauge("tranche_extender_gpu_measured", "UUID", "a0")).isOne();
     world.nowMs += 15_001;
-    assertThat(gauge("tranche_extender_gpu_measured", "uuid", "a0")).isZero();
-    assertThat(gauge("tranche_extender_gpu_reading_age_seconds", "uuid", "a0")).isEqualTo(15.001);
+    assertThat(gauge("tranche_extender_gpu_measured", "UUID", "a0")).isZero();
+    assertThat(gauge("tranche_extender_gpu_reading_age_seconds", "UUID", "a0")).isEqualTo(15.001);
     // The node stays the same now, and its reading grows older nevertheless.
     world.nowMs += 2_000;
-    assertThat(gauge("tranche_extender_gpu_reading_age_seconds", "uuid", "a0")).isEqualTo(17.001);
+    assertThat(gauge("tranche_extender_gpu_reading_age_seconds", "UUID", "a0")).isEqualTo(17.001);
   }
 
   /** The last load of a GPU that has fallen silent is not its load. */
   @Test
   void loadOfASilentGpu_isNotShown() {
     String load = "tranche_extender_gpu_sm_load_ratio";
-    assertThat(gauges(load, "uuid", "a0", true)).containsExactly(0.2);
+    assertThat(gauges(load, "UUID", "a0", true)).containsExactly(0.2);
     world.nowMs += 15_001;
-    assertThat(gauges(load, "uuid", "a0", true)).isEmpty();
+    assertThat(gauges(load, "UUID", "a0", true)).isEmpty();
   }
 
   /** An age of -1 s would be the youngest of all. */
@@ -112,9 +116,9 @@ final class CountsTest {
   void gpuWithoutAReading_hasNoAge() {
     world.report("b", Map.of(), new Gpu("b0", 0, 0));
     String age = "tranche_extender_gpu_reading_age_seconds";
-    assertThat(gauges(age, "uuid", "b0", true)).isEmpty();
-    assertThat(gauges(age, "uuid", "a0", true)).hasSize(1);
-    assertThat(gauge("tranche_extender_gpu_measured", "uuid", "b0")).isZero();
+    assertThat(gauges(age, "UUID", "b0", true)).isEmpty();
+    assertThat(gauges(age, "UUID", "a0", true)).hasSize(1);
+    assertThat(gauge("tranche_extender_gpu_measured", "UUID", "b0")).isZero();
   }
 
   /** A rate over a series that begins at 1 shows nothing. */
@@ -127,14 +131,32 @@ final class CountsTest {
     }
   }
 
+  /** The gauge once counted only those that filter had refused. */
+  @Test
+  void waitingPods_areThoseOfTheSummary() {
+    PodFacts refused = FakeWorld.pod("refused", 3, "tranche.dev/gpu-uuid=!a1");
+    for (PodFacts pod :
+        List.of(FakeWorld.pod("untried", 3), refused, FakeWorld.pod("bound", 3).on("a"))) {
+      world.state.apply(new Event.PodSeen(pod));
+    }
+    world.filter().filter(refused, List.of("a"), false);
+    var reasons = new WaitingReasons(world.explanations);
+    var summary = ClusterSummary.of(Snapshot.of(world.inspection()), reasons).waitingPods();
+    assertThat(summary.total()).isEqualTo(2);
+    for (var reason : summary.byReason()) {
+      assertThat(gauge("tranche_extender_waiting_pods", "reason", reason.reason()))
+          .isEqualTo(reason.pods());
+    }
+  }
+
   @Test
   void replicaThatDoesNotLead_showsOnlyGpusThatAreNotMeasured() {
     String measured = "tranche_extender_gpu_measured";
-    assertThat(gauges("tranche_extender_gpu_replicas", "uuid", "a0", true)).hasSize(1);
-    assertThat(gauges("tranche_extender_gpu_replicas", "uuid", "a0", false)).isEmpty();
-    assertThat(gauges(measured, "uuid", "a0", false)).isEmpty();
+    assertThat(gauges("tranche_extender_gpu_replicas", "UUID", "a0", true)).hasSize(1);
+    assertThat(gauges("tranche_extender_gpu_replicas", "UUID", "a0", false)).isEmpty();
+    assertThat(gauges(measured, "UUID", "a0", false)).isEmpty();
     world.nowMs += 15_001;
-    assertThat(gauges(measured, "uuid", "a0", false)).containsExactly(0.0);
+    assertThat(gauges(measured, "UUID", "a0", false)).containsExactly(0.0);
     assertThat(gauges("tranche_extender_holds", "stage", "bound", false)).containsExactly(0.0);
   }
 
@@ -144,7 +166,7 @@ final class CountsTest {
   }
 
   private List<Double> gauges(String name, String label, String value, boolean whole) {
-    var collector = new GpuCollector(() -> whole);
+    var collector = new GpuCollector(new WaitingReasons(world.explanations), () -> whole, true);
     collector.update(world.inspection());
     return collector.collect().stream()
         .filter(snapshot -> snapshot.getMetadata().getName().equals(name))

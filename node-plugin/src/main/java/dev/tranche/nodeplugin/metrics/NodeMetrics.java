@@ -183,12 +183,12 @@ public final class NodeMetrics extends Meters {
         .getPrometheusRegistry()
         .register(
             new RowCollector<ContainerRow>(() -> containers, row -> labels(node, row))
-                .gaugeIfKnown(
+                .gauge(
                     "tranche_container_gpu_memory_used_bytes",
                     "GPU memory used by the container's processes; absent where the driver does not"
                         + " tell.",
                     r -> r.use().memoryUsedBytes() >= 0 ? r.use().memoryUsedBytes() : Double.NaN)
-                .gaugeIfKnown(
+                .gauge(
                     "tranche_container_gpu_memory_charged_bytes",
                     "GPU memory that the driver counts against the container's memory limit.",
                     r -> r.chargedBytes() >= 0 ? r.chargedBytes() : Double.NaN)
@@ -196,7 +196,7 @@ public final class NodeMetrics extends Meters {
                     "tranche_container_gpu_memory_granted_bytes",
                     "GPU memory granted by the container's replicas.",
                     ContainerRow::grantedBytes)
-                .gaugeIfKnown(
+                .gauge(
                     "tranche_container_gpu_sm_utilization_ratio",
                     "Part of the GPU's time in which a kernel of the container was running, 0 to"
                         + " 1.",
@@ -218,7 +218,7 @@ public final class NodeMetrics extends Meters {
         "container", row.use().container());
   }
 
-  // Where NVML does not tell, the value is NaN, never 0.
+  // Where NVML does not tell, the value is NaN, which is not shown.
   private static double gpm(GpuStatus gpu, ToDoubleFunction<Gpm.Values> percent) {
     return read(
         gpu,
@@ -233,7 +233,7 @@ public final class NodeMetrics extends Meters {
     return read == GpuReading.UNKNOWN ? Double.NaN : read;
   }
 
-  // Without a reading the value is NaN, never 0.
+  // Without a reading the value is NaN, which is not shown.
   private static double read(GpuStatus gpu, ToDoubleFunction<Load> value) {
     return gpu.load() == null ? Double.NaN : value.applyAsDouble(gpu.load());
   }

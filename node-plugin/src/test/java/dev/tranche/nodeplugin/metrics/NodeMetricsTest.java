@@ -43,17 +43,17 @@ class NodeMetricsTest {
   }
 
   @Test
-  void whatGpmDoesNotTell_isNoNumber_andNotZero() {
+  void whatGpmDoesNotTell_isAbsent_andNotZero() {
     for (Gpm gpm :
         List.of(
             Gpm.Unavailable.UNSUPPORTED,
             Gpm.Unavailable.PENDING,
             new Gpm.Unavailable("no permission"))) {
       assertThat(value(gpm, "tranche_gpu_gpm_available")).isEqualTo("0.0");
-      assertThat(value(gpm, "tranche_gpu_sm_active_ratio")).isEqualTo("NaN");
+      assertThat(value(gpm, "tranche_gpu_sm_active_ratio")).isEqualTo("no such series");
     }
     Gpm partly = new Gpm.Values(100, 96, 14, 93, Double.NaN);
-    assertThat(value(partly, "tranche_gpu_dram_active_ratio")).isEqualTo("NaN");
+    assertThat(value(partly, "tranche_gpu_dram_active_ratio")).isEqualTo("no such series");
     assertThat(value(partly, "tranche_gpu_sm_active_ratio")).isEqualTo("0.96");
   }
 }

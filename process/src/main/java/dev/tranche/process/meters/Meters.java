@@ -7,6 +7,10 @@ import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Tags;
 import io.micrometer.core.instrument.Timer;
+import io.micrometer.core.instrument.binder.jvm.JvmMemoryMetrics;
+import io.micrometer.core.instrument.binder.system.FileDescriptorMetrics;
+import io.micrometer.core.instrument.binder.system.ProcessorMetrics;
+import io.micrometer.core.instrument.binder.system.UptimeMetrics;
 import java.time.Duration;
 import java.util.EnumMap;
 import java.util.EnumSet;
@@ -14,6 +18,7 @@ import java.util.Map;
 import java.util.function.Function;
 import java.util.function.Supplier;
 import java.util.stream.DoubleStream;
+import java.util.stream.Stream;
 
 /** Registers the meters of a process, each with its help. */
 public class Meters {
@@ -27,6 +32,23 @@ public class Meters {
   public Meters(MeterRegistry registry, String prefix) {
     this.registry = registry;
     this.prefix = prefix;
+  }
+
+  /** Registers what every process has: its version, and the use of its JVM. */
+  public final void registerProcess() {
+    String version = Meters.class.getPackage().getImplementationVersion();
+    gauge(
+        "tranche.build.info",
+        "1; the version that runs.",
+        () -> 1,
+        "version",
+        version == null ? "development" : version);
+    Stream.of(
+            new JvmMemoryMetrics(),
+            new ProcessorMetrics(),
+            new UptimeMetrics(),
+            new FileDescriptorMetrics())
+        .forEach(each -> each.bindTo(registry));
   }
 
   /**

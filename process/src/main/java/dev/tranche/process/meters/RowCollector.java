@@ -21,8 +21,7 @@ public final class RowCollector<R> implements MultiCollector {
   private final Function<R, Labels> labels;
   private final List<Column<R>> columns = new ArrayList<>();
 
-  private record Column<R>(
-      String name, String help, ToDoubleFunction<R> value, boolean onlyIfKnown) {}
+  private record Column<R>(String name, String help, ToDoubleFunction<R> value) {}
 
   public RowCollector(
       Supplier<? extends Collection<? extends R>> rows, Function<R, Labels> labels) {
@@ -30,15 +29,9 @@ public final class RowCollector<R> implements MultiCollector {
     this.labels = labels;
   }
 
-  /** Adds a gauge that every row has. */
+  /** Adds a gauge. While its value is not a number, a row does not have it. */
   public RowCollector<R> gauge(String name, String help, ToDoubleFunction<R> value) {
-    columns.add(new Column<>(name, help, value, false));
-    return this;
-  }
-
-  /** Adds a gauge that a row does not have while its value is not a number. */
-  public RowCollector<R> gaugeIfKnown(String name, String help, ToDoubleFunction<R> value) {
-    columns.add(new Column<>(name, help, value, true));
+    columns.add(new Column<>(name, help, value));
     return this;
   }
 
@@ -58,7 +51,7 @@ public final class RowCollector<R> implements MultiCollector {
     var snapshot = GaugeSnapshot.builder().name(column.name()).help(column.help());
     for (Labelled<R> each : now) {
       double value = column.value().applyAsDouble(each.row());
-      if (!column.onlyIfKnown() || !Double.isNaN(value)) {
+      if (!Double.isNaN(value)) {
         snapshot.dataPoint(
             GaugeDataPointSnapshot.builder().labels(each.labels()).value(value).build());
       }

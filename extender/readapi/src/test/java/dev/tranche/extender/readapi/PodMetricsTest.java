@@ -66,7 +66,16 @@ final class PodMetricsTest {
     var reading = new LoadReading(8L << 30, 0.9, 0.2, 1, 100, memory, sm, null, true);
     var gpu =
         new Inspection.Gpu(
-            view, 0, 0.2, 3L << 30, 100, holds, Map.of(), Optional.of(reading), Map.of(), Map.of());
+            view,
+            0,
+            0.2,
+            3L << 30,
+            100,
+            holds,
+            Map.of(),
+            Optional.of(reading),
+            Map.of("uid-idle", Instant.EPOCH.minusSeconds(3_600)),
+            Map.of());
     var node =
         new Inspection.Node(
             "node-a", Availability.AVAILABLE, List.of(gpu), List.of(), Instant.EPOCH);
@@ -79,7 +88,7 @@ final class PodMetricsTest {
         .of(snapshot)
         .toString()
         .lines()
-        .filter(line -> line.startsWith("tranche_container_gpu_" + metric + "{"))
+        .filter(line -> line.startsWith("tranche_" + metric + "{"))
         .map(line -> line.replaceAll(".*,pod=\"(\\w+)\".*} ", "$1 "))
         .toList();
   }
@@ -96,24 +105,38 @@ final class PodMetricsTest {
                 hold("meek", Stage.BOUND),
                 hold("coming", Stage.TENTATIVE)));
     double grant = 3.0 * (1L << 30);
-    assertThat(values(snapshot, "memory_granted_bytes"))
+    assertThat(values(snapshot, "container_gpu_memory_granted_bytes"))
         .containsExactly("greedy " + grant, "meek " + grant);
-    assertThat(values(snapshot, "memory_used_bytes"))
+    assertThat(values(snapshot, "container_gpu_memory_used_bytes"))
         .containsExactly("greedy " + 4.0 * (1L << 30), "meek " + grant);
-    assertThat(values(snapshot, "overuse")).containsExactly("greedy 1.0", "meek 0.0");
-    assertThat(values(snapshot, "sm_utilization_ratio")).containsExactly("greedy 0.25", "meek 0.5");
+    assertThat(values(snapshot, "container_gpu_overuse")).containsExactly("greedy 1.0", "meek 0.0");
+    assertThat(values(snapshot, "container_gpu_sm_utilization_ratio"))
+        .containsExactly("greedy 0.25", "meek 0.5");
     assertThat(metrics.of(snapshot).toString())
         .contains(
-            "{Hostname=\"node-a\",UUID=\"GPU-a\",gpu=\"2\",modelName=\"Tesla T4\",namespace=\"team-a\",pod=\"meek\"}");
+            "{Hostname=\"node-a\",UUID=\"GPU-a\",gpu=\"2\",modelName=\"Tesla"
+                + " T4\",namespace=\"team-a\",pod=\"meek\"}");
+  }
+
+  /** One that starts no process is idle from its start on. */
+  @Test
+  void podThatHoldsAndDoesNotUse_isShownWithItsIdleTime() {
+    List<Hold> holds = List.of(hold("idle", Stage.BOUND), hold("busy", Stage.BOUND));
+    Snapshot snapshot = snapshot(true, Map.of(), Map.of("team-a/busy", 0.5), holds);
+    assertThat(values(snapshot, "pod_gpu_granted_ratio")).containsExactly("busy 0.3", "idle 0.3");
+    double grant = 3.0 * (1L << 30);
+    assertThat(values(snapshot, "pod_gpu_memory_granted_bytes"))
+        .containsExactly("busy " + grant, "idle " + grant);
+    assertThat(values(snapshot, "pod_gpu_idle_seconds")).containsExactly("idle 3600.0");
   }
 
   @Test
   void whatIsNotKnown_isAbsent() {
     Snapshot old = snapshot(false, Map.of(), Map.of(), List.of(hold("pod", Stage.BOUND)));
-    assertThat(values(old, "memory_granted_bytes")).hasSize(1);
-    assertThat(values(old, "memory_used_bytes")).isEmpty();
-    assertThat(values(old, "sm_utilization_ratio")).isEmpty();
-    assertThat(values(old, "overuse")).containsExactly("pod 0.0");
+    assertThat(values(old, "container_gpu_memory_granted_bytes")).hasSize(1);
+    assertThat(values(old, "container_gpu_memory_used_bytes")).isEmpty();
+    assertThat(values(old, "container_gpu_sm_utilization_ratio")).isEmpty();
+    assertThat(values(old, "container_gpu_overuse")).containsExactly("pod 0.0");
   }
 
   @Test
@@ -123,9 +146,10 @@ final class PodMetricsTest {
             .mapToObj(i -> hold("p" + i, Stage.BOUND))
             .toList();
     Snapshot snapshot = snapshot(true, Map.of(), Map.of(), many);
-    assertThat(values(snapshot, "memory_granted_bytes")).hasSize(PodMetrics.SHARES_MAX);
+    assertThat(values(snapshot, "container_gpu_memory_granted_bytes"))
+        .hasSize(PodMetrics.SHARES_MAX);
     assertThat(metrics.leftOut()).isEqualTo(1);
     assertThat(metrics.of(snapshot)).isSameAs(metrics.of(snapshot));
-    assertThat(metrics.of(snapshot).length()).isLessThan(12 << 20);
+    assertThat(metrics.of(snapshot).length()).isLessThan(20 << 20);
   }
 }

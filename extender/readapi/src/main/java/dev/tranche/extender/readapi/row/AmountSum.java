@@ -16,9 +16,12 @@ public final class AmountSum {
 
   /** Adds what one pod holds of a GPU. */
   void add(GpuRow row, Hold hold) {
-    add(
-        (double) Holder.replicas(row.gpu(), hold) / Holder.replicasPerGpu(row.gpu(), hold),
-        bytes(row.gpu(), hold));
+    add(gpus(row.gpu(), hold), bytes(row.gpu(), hold));
+  }
+
+  /** Returns the part of a GPU that one pod holds. */
+  public static double gpus(Inspection.Gpu gpu, Hold hold) {
+    return (double) Holder.replicas(gpu, hold) / Holder.replicasPerGpu(gpu, hold);
   }
 
   /** Returns the memory that one pod holds of a GPU. */

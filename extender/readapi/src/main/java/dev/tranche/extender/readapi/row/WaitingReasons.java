@@ -1,11 +1,17 @@
 package dev.tranche.extender.readapi.row;
 
 import dev.tranche.extender.explain.Explanations;
+import dev.tranche.extender.explain.Inspection;
 import dev.tranche.extender.explain.Survey;
 import dev.tranche.extender.explain.WaitCause;
 import dev.tranche.extender.explain.WaitCauses;
+import dev.tranche.extender.ledger.Hold;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.readapi.row.Snapshot.PodRow;
+import java.util.List;
+import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** Why pods wait, as found out last. Safe on any thread. */
@@ -28,6 +34,22 @@ public final class WaitingReasons {
 
   Waiting of(PodFacts pod) {
     return Waiting.of(cause(pod), explanations.trace(pod));
+  }
+
+  /** Returns the namespace and the reason of each pod that the summary counts as waiting. */
+  public Stream<List<String>> waiting(Inspection now) {
+    Set<String> held =
+        now.nodes().stream()
+            .flatMap(
+                node ->
+                    Stream.concat(
+                        node.unplaced().stream(),
+                        node.gpus().stream().flatMap(gpu -> gpu.holds().stream())))
+            .map(Hold::uid)
+            .collect(Collectors.toSet());
+    return now.pods().stream()
+        .filter(pod -> PodState.of(pod, held.contains(pod.uid())) == PodState.WAITING)
+        .map(pod -> List.of(pod.namespace(), cause(pod).reason().toString()));
   }
 
   /** A pod for which others were evicted holds a GPU, and may still lack something else. */
