@@ -1,5 +1,6 @@
 package dev.tranche.extender;
 
+import static dev.tranche.extender.RunningExtender.until;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.api.Names;
@@ -17,20 +18,13 @@ import io.fabric8.kubernetes.api.model.PodBuilder;
 import io.fabric8.kubernetes.api.model.Quantity;
 import io.fabric8.kubernetes.client.KubernetesClient;
 import io.fabric8.kubernetes.client.utils.Serialization;
-import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonObject;
 import io.vertx.grpc.common.GrpcStatus;
-import java.net.URI;
-import java.net.http.HttpClient;
-import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
-import java.time.Duration;
-import java.time.Instant;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.concurrent.Callable;
 import java.util.concurrent.CopyOnWriteArrayList;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -40,32 +34,24 @@ import org.junit.jupiter.api.Test;
 final class ExtenderIT {
   private static final String NAMESPACE = "gpu";
   private static final long GIB = 1L << 30;
-  private static final Duration PATIENCE = Duration.ofSeconds(60);
-
   private final MockCluster cluster = new MockCluster();
   private final KubernetesClient client = cluster.client();
-  private final Vertx vertx = Vertx.vertx();
-  private final HttpClient http = HttpClient.newHttpClient();
   private final List<Binding> bindings = new CopyOnWriteArrayList<>();
+  private RunningExtender running;
   private Extender extender;
 
   @BeforeEach
   void start() throws Exception {
-    cluster.reviewTokens();
     acceptBindings();
-    cluster.certificate();
     node("node-a");
     node("node-b");
-    extender = new Extender(config(), client);
-    extender.start().toCompletionStage().toCompletableFuture().get();
-    until(() -> extender.streamPort() > 0 && extender.apiLocalPort() > 0);
+    running = new RunningExtender(cluster);
+    extender = running.extender;
   }
 
   @AfterEach
   void stop() {
-    extender.close();
-    vertx.close().await();
-    cluster.close();
+    running.close();
   }
 
   @Test
@@ -291,11 +277,8 @@ final class ExtenderIT {
   @Test
   void reportForAnotherNode_isRefused() throws Exception {
     try (var liar =
-        new FakeNode(
-            vertx,
-            extender.streamPort(),
-            "token-of-node-a",
-            FakeNode.node("node-b", FakeNode.gpu("GPU-b0", 0, 5, GIB)).build())) {
+        running.connect(
+            "token-of-node-a", FakeNode.node("node-b", FakeNode.gpu("GPU-b0", 0, 5, GIB)))) {
       assertThat(liar.ended.get()).startsWith(GrpcStatus.PERMISSION_DENIED.code + " ");
     }
   }
@@ -306,7 +289,7 @@ final class ExtenderIT {
     for (int i = 0; i <= 1_024; i++) {
       report.addGpus(FakeNode.gpu("GPU-" + i, i, 5, GIB));
     }
-    try (var liar = new FakeNode(vertx, extender.streamPort(), "token-of-node-a", report.build())) {
+    try (var liar = connect(report)) {
       assertThat(liar.ended.get()).startsWith(GrpcStatus.INVALID_ARGUMENT.code + " ");
     }
     assertThat(ops("/metrics"))
@@ -358,7 +341,7 @@ final class ExtenderIT {
           .as("%s", release)
           .contains("nodeCacheCapable: true");
       String preempt = new String(release.body("preempt-node-list"), StandardCharsets.UTF_8);
-      var answer = send(extender.verbsPort(), "POST", "/preempt", preempt);
+      var answer = running.verb("preempt", preempt);
       assertThat(answer.statusCode()).isEqualTo(500);
       assertThat(answer.body()).as("%s", release).contains("nodeCacheCapable: true");
     }
@@ -385,7 +368,7 @@ final class ExtenderIT {
                   Serialization.asJson(
                       client.pods().inNamespace("team-a").withName("trainer").get()),
                   uid("second"));
-      until(() -> send(extender.verbsPort(), "POST", "/preempt", args).statusCode() == 200);
+      until(() -> running.verb("preempt", args).statusCode() == 200);
       JsonObject victims = verb("preempt", args).getJsonObject("NodeNameToMetaVictims");
       assertThat(victims.fieldNames()).containsExactly("node-a");
       assertThat(victims.getJsonObject("node-a").getJsonArray("Pods"))
@@ -402,7 +385,7 @@ final class ExtenderIT {
   void readiness_saysWhatIsMissing() throws Exception {
     try (var bare = new Extender(config("young", false, "extender-0", ""), client)) {
       bare.start().toCompletionStage().toCompletableFuture().get();
-      var answer = send(bare.metricsPort(), "GET", "/readyz", "");
+      var answer = running.get(bare.metricsPort(), "/readyz");
       assertThat(answer.statusCode()).isEqualTo(503);
       assertThat(answer.body())
           .startsWith("Secret gpu/young-extender-tls does not exist; the webhook writes");
@@ -451,8 +434,7 @@ final class ExtenderIT {
   }
 
   private FakeNode connect(dev.tranche.api.node.NodeReport.Builder report) throws Exception {
-    return new FakeNode(
-        vertx, extender.streamPort(), "token-of-" + report.getNode(), report.build());
+    return running.connect(report);
   }
 
   private void ready() throws Exception {
@@ -562,37 +544,16 @@ final class ExtenderIT {
   }
 
   private String post(String verb, String body) throws Exception {
-    HttpResponse<String> answer = send(extender.verbsPort(), "POST", "/" + verb, body);
+    HttpResponse<String> answer = running.verb(verb, body);
     assertThat(answer.statusCode()).isEqualTo(200);
     return answer.body();
   }
 
   private String api(String path) throws Exception {
-    return send(extender.apiLocalPort(), "GET", "/api/v1/" + path, "").body();
+    return running.get(extender.apiLocalPort(), "/api/v1/" + path).body();
   }
 
   private String ops(String path) throws Exception {
-    return send(extender.metricsPort(), "GET", path, "").body();
-  }
-
-  private HttpResponse<String> send(int port, String method, String path, String body)
-      throws Exception {
-    var request =
-        HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + port + path))
-            .method(method, HttpRequest.BodyPublishers.ofString(body))
-            .build();
-    return http.send(request, HttpResponse.BodyHandlers.ofString());
-  }
-
-  private static void until(Callable<Boolean> condition) throws Exception {
-    until(PATIENCE, condition);
-  }
-
-  static void until(Duration patience, Callable<Boolean> condition) throws Exception {
-    Instant deadline = Instant.now().plus(patience);
-    while (!condition.call()) {
-      assertThat(Instant.now()).as("still waiting").isBefore(deadline);
-      Thread.sleep(50);
-    }
+    return running.get(extender.metricsPort(), path).body();
   }
 }

@@ -1,9 +1,10 @@
 package dev.tranche.extender;
 
+import static dev.tranche.extender.RunningExtender.until;
+
 import dev.tranche.process.listen.ImageProcess;
 import io.fabric8.kubernetes.client.KubernetesClient;
 import java.io.IOException;
-import java.time.Duration;
 import java.util.Map;
 
 /**
@@ -48,9 +49,7 @@ final class FloodedExtender {
   public static void main(String[] args) throws Exception {
     Extender extender = extender(args[0], ExtenderMain.openClient());
     extender.start().toCompletionStage().toCompletableFuture().get();
-    ExtenderIT.until(
-        Duration.ofSeconds(60),
-        () -> extender.streamPort() > 0 && extender.apiPort() > 0 && extender.verbsPort() > 0);
+    until(() -> extender.streamPort() > 0 && extender.apiPort() > 0 && extender.verbsPort() > 0);
     System.out.println(
         "ports %d %d %d %d %d"
             .formatted(

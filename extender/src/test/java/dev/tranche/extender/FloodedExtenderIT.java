@@ -1,5 +1,6 @@
 package dev.tranche.extender;
 
+import static dev.tranche.extender.RunningExtender.until;
 import static dev.tranche.process.listen.ClientSockets.tls;
 import static java.nio.charset.StandardCharsets.US_ASCII;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -14,9 +15,7 @@ import io.vertx.core.Vertx;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.net.Socket;
-import java.time.Duration;
 import java.util.List;
-import java.util.concurrent.Callable;
 import javax.net.ssl.SSLSocket;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -220,10 +219,6 @@ final class FloodedExtenderIT {
     long retained = (all - settled()) / connections;
     System.out.printf("a connection of port %s: %,d bytes%n", port, retained);
     return retained;
-  }
-
-  private static void until(Callable<Boolean> condition) throws Exception {
-    ExtenderIT.until(Duration.ofSeconds(60), condition);
   }
 
   /**

@@ -1,5 +1,6 @@
 package dev.tranche.extender;
 
+import static dev.tranche.extender.RunningExtender.until;
 import static dev.tranche.process.listen.ClientSockets.firstLine;
 import static dev.tranche.process.listen.ClientSockets.send;
 import static dev.tranche.process.listen.ClientSockets.tls;
@@ -14,7 +15,6 @@ import dev.tranche.process.listen.ImageProcess;
 import io.vertx.core.Vertx;
 import java.io.IOException;
 import java.net.Socket;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Callable;
@@ -52,9 +52,6 @@ final class HonestLoadIT {
 
   /** Of each stranger: several connections are opened at once, and wait at the port. */
   private static final int ATTACKERS = 4;
-
-  /** Only ends a broken test. */
-  private static final Duration PATIENCE = Duration.ofSeconds(60);
 
   private final Vertx vertx = Vertx.vertx();
   private final ClientSockets sockets = new ClientSockets();
@@ -131,7 +128,7 @@ final class HonestLoadIT {
       var report = FakeNode.node(name, FakeNode.gpu("GPU-" + nodes.size(), 0, 5, 1L << 30));
       var node = new FakeNode(vertx, HONEST, streamPort, "token-of-" + name, report.build());
       nodes.add(node);
-      ExtenderIT.until(PATIENCE, () -> !node.directives.isEmpty() || node.ended.isDone());
+      until(() -> !node.directives.isEmpty() || node.ended.isDone());
       assertThat(node.ended).as(name).isNotDone();
     }
   }

@@ -13,9 +13,7 @@ import dev.tranche.api.node.PodUse;
 import dev.tranche.extender.readapi.Chromium;
 import dev.tranche.extender.stream.FakeNode;
 import io.fabric8.kubernetes.api.model.BindingBuilder;
-import io.vertx.core.Vertx;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
@@ -31,17 +29,14 @@ final class LivePageIT {
   private static final long GIB = 1L << 30;
 
   private final MockCluster cluster = new MockCluster();
-  private final Vertx vertx = Vertx.vertx();
   private final List<FakeNode> nodes = new ArrayList<>();
   private Chromium chromium;
+  private RunningExtender running;
   private Extender extender;
 
   @BeforeEach
   void start() throws Exception {
     chromium = new Chromium();
-    cluster.reviewTokens();
-    cluster.reviewAccess();
-    cluster.certificate();
     cluster.mayView("user-viewer");
     List.of("node-a10g", "node-h100", "node-t4").forEach(cluster::node);
     pod("embed", 5, "node-a10g", "GPU-a1");
@@ -50,11 +45,8 @@ final class LivePageIT {
     pod("notebook", 9, "node-h100", "GPU-h1");
     pod("chat", 3, "node-t4", "GPU-t0");
     cluster.pod("train", 8);
-    extender = new Extender(ExtenderIT.config(), cluster.client());
-    extender.start().toCompletionStage().toCompletableFuture().get();
-    ExtenderIT.until(
-        Duration.ofSeconds(20),
-        () -> extender.streamPort() > 0 && extender.apiPort() > 0 && extender.apiLocalPort() > 0);
+    running = new RunningExtender(cluster);
+    extender = running.extender;
     report(
         "node-a10g",
         gpu("GPU-a0", 0, "NVIDIA A10G", 24, 4, 1),
@@ -75,9 +67,7 @@ final class LivePageIT {
   void stop() {
     chromium.close();
     nodes.forEach(FakeNode::close);
-    extender.close();
-    vertx.close().await();
-    cluster.close();
+    running.close();
   }
 
   private void pod(String name, int replicas, String node, String gpu) {
@@ -112,9 +102,7 @@ final class LivePageIT {
   }
 
   private void report(String name, Gpu.Builder... gpus) throws Exception {
-    nodes.add(
-        new FakeNode(
-            vertx, extender.streamPort(), "token-of-" + name, FakeNode.node(name, gpus).build()));
+    nodes.add(running.connect(FakeNode.node(name, gpus)));
   }
 
   private Page open(ColorScheme theme) {

@@ -1,5 +1,6 @@
 package dev.tranche.extender;
 
+import static dev.tranche.extender.RunningExtender.until;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -67,6 +68,7 @@ final class NamespaceViewIT {
   private HttpClient http;
   private HttpClient asProxy;
   private HttpClient asKubelet;
+  private RunningExtender running;
   private Extender extender;
   private FakeNode node;
 
@@ -81,13 +83,6 @@ final class NamespaceViewIT {
   void start() throws Exception {
     logInto(logged);
     cluster = new MockCluster();
-    vertx = Vertx.vertx();
-    http = client(null);
-    asProxy = client(proxy);
-    asKubelet = client(kubelet);
-    cluster.reviewTokens();
-    cluster.reviewAccess();
-    cluster.certificate();
     cluster.frontProxy(pem(proxy) + pem(kubelet));
     cluster.mayView(VIEWER);
     cluster.mayOnPods(TENANT, "team-a", "get", "list");
@@ -98,36 +93,26 @@ final class NamespaceViewIT {
     cluster.boundPod("team-b", "secret-project", 4, "GPU-a0", "node-a");
     cluster.boundPod("team-b", "other-project", 2, "GPU-a1", "node-a");
     cluster.pod("waiting", 3);
-    extender = new Extender(ExtenderIT.config(), cluster.client());
-    extender.start().toCompletionStage().toCompletableFuture().get();
-    ExtenderIT.until(
-        Duration.ofSeconds(20),
-        () ->
-            extender.streamPort() > 0
-                && extender.apiPort() > 0
-                && extender.apiLocalPort() > 0
-                && extender.apiAggregatedPort() > 0);
+    running = new RunningExtender(cluster);
+    extender = running.extender;
+    vertx = running.vertx;
+    http = client(null);
+    asProxy = client(proxy);
+    asKubelet = client(kubelet);
+    until(() -> extender.apiAggregatedPort() > 0);
     node =
-        new FakeNode(
-            vertx,
-            extender.streamPort(),
-            "token-of-node-a",
+        running.connect(
             FakeNode.node(
-                    "node-a",
-                    FakeNode.gpu("GPU-a0", 0, 5, GIB),
-                    FakeNode.gpu("GPU-a1", 1, 80, 8 * GIB))
-                .build());
-    ExtenderIT.until(
-        Duration.ofSeconds(20),
-        () -> local("/api/v1/gpus?namespace=team-b").body().contains("other-project"));
+                "node-a",
+                FakeNode.gpu("GPU-a0", 0, 5, GIB),
+                FakeNode.gpu("GPU-a1", 1, 80, 8 * GIB)));
+    until(() -> local("/api/v1/gpus?namespace=team-b").body().contains("other-project"));
   }
 
   @AfterAll
   void stop() {
     node.close();
-    extender.close();
-    vertx.close().await();
-    cluster.close();
+    running.close();
   }
 
   private void logInto(List<String> lines) {
@@ -183,9 +168,7 @@ final class NamespaceViewIT {
       })
   void tenant_seesNobodyElse(String path) throws Exception {
     // History has its first sample a while after the start.
-    ExtenderIT.until(
-        Duration.ofSeconds(60),
-        () -> patiently(() -> remote(TEAM_A + path, TENANT)).status() == 200);
+    until(() -> patiently(() -> remote(TEAM_A + path, TENANT)).status() == 200);
     for (Answer answer :
         List.of(
             patiently(() -> remote(TEAM_A + path, TENANT)),
@@ -476,8 +459,7 @@ final class NamespaceViewIT {
     assertThat(last.getHeader("Retry-After")).isEqualTo("1");
     assertThat(proxied("/apis/read.tranche.dev/v1", TENANT).status()).isEqualTo(200);
     slow.close().await();
-    ExtenderIT.until(
-        Duration.ofSeconds(20), () -> proxied(TEAM_A + "gpus", TENANT).status() == 200);
+    until(() -> proxied(TEAM_A + "gpus", TENANT).status() == 200);
   }
 
   private static Future<HttpClientResponse> neverEnding(HttpClientRequest request) {
@@ -488,9 +470,9 @@ final class NamespaceViewIT {
   /** The API server then takes the aggregated API for unavailable. */
   @Test
   void certificateWithoutAuthorities_isSaidOnce() throws Exception {
-    ExtenderIT.until(Duration.ofSeconds(20), () -> logged("using the certificate") >= 1);
+    until(() -> logged("using the certificate") >= 1);
     cluster.touchCertificate();
-    ExtenderIT.until(Duration.ofSeconds(20), () -> logged("using the certificate") >= 2);
+    until(() -> logged("using the certificate") >= 2);
     assertThat(
             logged(
                 "Secret gpu/tranche-extender-tls has no ca.crt; the API server verifies the"

@@ -1,5 +1,6 @@
 package dev.tranche.extender;
 
+import static dev.tranche.extender.RunningExtender.until;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.api.Names;
@@ -8,7 +9,7 @@ import dev.tranche.extender.stream.FakeNode;
 import io.fabric8.kubernetes.api.model.BindingBuilder;
 import io.fabric8.kubernetes.api.model.Pod;
 import io.fabric8.kubernetes.client.utils.Serialization;
-import io.vertx.core.Vertx;
+import io.netty.handler.ssl.util.InsecureTrustManagerFactory;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.net.InetAddress;
@@ -18,14 +19,10 @@ import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
-import java.security.cert.X509Certificate;
 import java.time.Duration;
 import java.util.List;
 import java.util.stream.IntStream;
 import javax.net.ssl.SSLContext;
-import javax.net.ssl.SSLEngine;
-import javax.net.ssl.TrustManager;
-import javax.net.ssl.X509ExtendedTrustManager;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
@@ -53,48 +50,35 @@ final class ReadApiIT {
   private static final String ALONE = "alone";
 
   private MockCluster cluster;
-  private Vertx vertx;
   private HttpClient http;
   private Extender extender;
   private FakeNode node;
-  private boolean running;
+  private @Nullable RunningExtender running;
 
   @BeforeEach
   void start(TestInfo test) throws Exception {
     if (test.getTags().contains(ALONE)) {
       stop();
     }
-    if (running) {
+    if (running != null) {
       return;
     }
-    running = true;
     cluster = new MockCluster();
-    vertx = Vertx.vertx();
-    cluster.reviewTokens();
-    cluster.reviewAccess();
-    cluster.certificate();
     cluster.mayView(VIEWER);
     cluster.node("node-a");
     cluster.pod("trainer", 3);
-    extender = new Extender(ExtenderIT.config(), cluster.client());
-    extender.start().toCompletionStage().toCompletableFuture().get();
-    ExtenderIT.until(
-        Duration.ofSeconds(20),
-        () -> extender.streamPort() > 0 && extender.apiPort() > 0 && extender.apiLocalPort() > 0);
+    running = new RunningExtender(cluster);
+    extender = running.extender;
     node =
-        new FakeNode(
-            vertx,
-            extender.streamPort(),
-            "token-of-node-a",
+        running.connect(
             FakeNode.node(
-                    "node-a",
-                    FakeNode.gpu("GPU-a0", 0, 5, GIB),
-                    FakeNode.gpu("GPU-a1", 1, 80, 8 * GIB))
-                .build());
+                "node-a",
+                FakeNode.gpu("GPU-a0", 0, 5, GIB),
+                FakeNode.gpu("GPU-a1", 1, 80, 8 * GIB)));
     var trusting = SSLContext.getInstance("TLS");
-    trusting.init(null, new TrustManager[] {new AnyCertificate()}, null);
+    trusting.init(null, InsecureTrustManagerFactory.INSTANCE.getTrustManagers(), null);
     http = HttpClient.newBuilder().sslContext(trusting).build();
-    ExtenderIT.until(Duration.ofSeconds(20), () -> local(GPUS).body().contains("GPU-a1"));
+    until(() -> local(GPUS).body().contains("GPU-a1"));
   }
 
   @AfterEach
@@ -106,12 +90,10 @@ final class ReadApiIT {
 
   @AfterAll
   void stop() {
-    if (running) {
-      running = false;
+    if (running != null) {
       node.close();
-      extender.close();
-      vertx.close().await();
-      cluster.close();
+      running.close();
+      running = null;
     }
   }
 
@@ -144,9 +126,7 @@ final class ReadApiIT {
             .withName("node-a")
             .endTarget()
             .build());
-    ExtenderIT.until(
-        Duration.ofSeconds(20),
-        () -> local(GPUS + "?namespace=team-a").body().contains("\"trainer\""));
+    until(() -> local(GPUS + "?namespace=team-a").body().contains("\"trainer\""));
     JsonObject gpu = json(local(GPUS + "?namespace=team-a")).getJsonArray("items").getJsonObject(0);
     assertThat(gpu.getString("uuid")).isEqualTo("GPU-a0");
     assertThat(gpu.getJsonObject("granted").getString("gpus")).isEqualTo("300m");
@@ -168,15 +148,14 @@ final class ReadApiIT {
     filter(cluster.client().pods().inNamespace("team-a").withName("trainer").get());
     assertThat(local(pod).statusCode()).isEqualTo(200);
     cluster.client().pods().inNamespace("team-a").withName("trainer").delete();
-    ExtenderIT.until(Duration.ofSeconds(20), () -> local(pod).statusCode() == 404);
+    until(() -> local(pod).statusCode() == 404);
     problem(local(pod), 404, "pod team-a/trainer is not known: it was deleted");
     problem(remote(pod, VIEWER), 404, "it was deleted");
     for (String output : List.of("json", "table", "wide")) {
       assertThat(local(pod + "?output=" + output).statusCode()).as(output).isEqualTo(404);
     }
     // Lists are a second old at most.
-    ExtenderIT.until(
-        Duration.ofSeconds(20), () -> json(local("/api/v1/pods")).getJsonArray("items").isEmpty());
+    until(() -> json(local("/api/v1/pods")).getJsonArray("items").isEmpty());
   }
 
   /** As kube-scheduler calls it. */
@@ -186,8 +165,7 @@ final class ReadApiIT {
         HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + extender.verbsPort() + "/filter"))
             .POST(HttpRequest.BodyPublishers.ofString(args))
             .build();
-    ExtenderIT.until(
-        Duration.ofSeconds(20),
+    until(
         () ->
             http.send(request, HttpResponse.BodyHandlers.ofString())
                 .body()
@@ -207,9 +185,7 @@ final class ReadApiIT {
   @Test
   void history_isRecordedUnasked_ofAGpuAndOfItsNode() throws Exception {
     String path = "/api/v1/history";
-    ExtenderIT.until(
-        Duration.ofSeconds(60),
-        () -> local(path + "?node=node-a&uuid=GPU-a1").body().contains("0.8"));
+    until(() -> local(path + "?node=node-a&uuid=GPU-a1").body().contains("0.8"));
     for (String query : List.of("?node=node-a&uuid=GPU-a1", "?node=node-a")) {
       for (HttpResponse<String> answer :
           List.of(local(path + query), remote(path + query, VIEWER))) {
@@ -228,8 +204,7 @@ final class ReadApiIT {
   @Test
   void invariants_areJudgedUnasked_andNeedTheRoleOfTheWholeCluster() throws Exception {
     String path = "/api/v1/invariants";
-    ExtenderIT.until(
-        Duration.ofSeconds(60), () -> local(path).body().matches(".*\"gpus\" ?: ?2\\b.*"));
+    until(() -> local(path).body().matches(".*\"gpus\" ?: ?2\\b.*"));
     for (HttpResponse<String> answer : List.of(local(path), remote(path, VIEWER))) {
       assertThat(answer.statusCode()).as(answer.body()).isEqualTo(200);
       OpenApi.assertDescribed(path, 200, answer.body());
@@ -453,23 +428,6 @@ final class ReadApiIT {
     assertThat(remote(GPUS, VIEWER).statusCode()).isEqualTo(200);
   }
 
-  /** As in every cluster, each account may get /api/* of the API server. */
-  @Test
-  void discoveryOfTheApiServer_isNoRight() throws Exception {
-    assertThat(cluster.mayGet("user-stranger", "/api/v1/gpus")).isTrue();
-    assertThat(remote(GPUS, "user-stranger").statusCode()).isEqualTo(403);
-  }
-
-  @Test
-  @Tag(ALONE)
-  void tokenOfASecond_isReviewedOnce() throws Exception {
-    int before = cluster.reviews();
-    for (int i = 0; i < 5; i++) {
-      assertThat(remote(GPUS, VIEWER).statusCode()).isEqualTo(200);
-    }
-    assertThat(cluster.reviews()).isEqualTo(before + 1);
-  }
-
   @Test
   @Tag(ALONE)
   void randomTokens_areNotAllReviewed() throws Exception {
@@ -561,32 +519,6 @@ final class ReadApiIT {
           "GET %s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n".formatted(path, host);
       socket.getOutputStream().write(request.getBytes(StandardCharsets.UTF_8));
       return new String(socket.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-    }
-  }
-
-  /** The certificate signs itself. */
-  private static final class AnyCertificate extends X509ExtendedTrustManager {
-    @Override
-    public void checkClientTrusted(X509Certificate[] chain, String type, Socket socket) {}
-
-    @Override
-    public void checkServerTrusted(X509Certificate[] chain, String type, Socket socket) {}
-
-    @Override
-    public void checkClientTrusted(X509Certificate[] chain, String type, SSLEngine engine) {}
-
-    @Override
-    public void checkServerTrusted(X509Certificate[] chain, String type, SSLEngine engine) {}
-
-    @Override
-    public void checkClientTrusted(X509Certificate[] chain, String type) {}
-
-    @Override
-    public void checkServerTrusted(X509Certificate[] chain, String type) {}
-
-    @Override
-    public X509Certificate[] getAcceptedIssuers() {
-      return new X509Certificate[0];
     }
   }
 }

@@ -1,5 +1,6 @@
 package dev.tranche.extender;
 
+import static dev.tranche.extender.RunningExtender.until;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.fabric8.kubernetes.client.KubernetesClient;
@@ -12,9 +13,7 @@ import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
-import java.time.Duration;
 import java.util.List;
-import java.util.concurrent.Callable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -23,7 +22,6 @@ import org.junit.jupiter.api.Test;
 /** Replicas behind a Service for a kube-scheduler of the cluster's own: one of them is asked. */
 @Tag("slow")
 final class ServiceModeIT {
-  private static final Duration PATIENCE = Duration.ofSeconds(30);
 
   private final MockCluster cluster = new MockCluster();
   private final KubernetesClient client = cluster.client();
@@ -106,9 +104,5 @@ final class ServiceModeIT {
     } finally {
       trusting.close().await();
     }
-  }
-
-  private static void until(Callable<Boolean> condition) throws Exception {
-    ExtenderIT.until(PATIENCE, condition);
   }
 }

@@ -1,10 +1,10 @@
 package dev.tranche.extender;
 
+import static dev.tranche.extender.RunningExtender.until;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.api.node.NodeReport;
 import dev.tranche.extender.stream.FakeNode;
-import io.vertx.core.Vertx;
 import io.vertx.core.http.HttpClientOptions;
 import io.vertx.core.http.HttpVersion;
 import io.vertx.core.net.SocketAddress;
@@ -20,7 +20,6 @@ import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.zip.GZIPInputStream;
@@ -38,24 +37,19 @@ final class StrangersIT {
   private static final String STREAM_OPEN = "tranche_extender_connections{port=\"stream\"} 48.0";
 
   private final MockCluster cluster = new MockCluster();
-  private final Vertx vertx = Vertx.vertx();
   private final HttpClient http = HttpClient.newHttpClient();
+  private RunningExtender running;
   private Extender extender;
 
   @BeforeEach
   void start() throws Exception {
-    cluster.reviewTokens();
-    cluster.certificate();
-    extender = new Extender(ExtenderIT.config(), cluster.client());
-    extender.start().toCompletionStage().toCompletableFuture().get();
-    ExtenderIT.until(Duration.ofSeconds(20), () -> extender.streamPort() > 0);
+    running = new RunningExtender(cluster);
+    extender = running.extender;
   }
 
   @AfterEach
   void stop() {
-    extender.close();
-    vertx.close().await();
-    cluster.close();
+    running.close();
   }
 
   @Test
@@ -85,7 +79,7 @@ final class StrangersIT {
       refuseAStranger();
     }
     assertThat(cluster.reviews()).isEqualTo(1);
-    assertThat(page("/metrics").body())
+    assertThat(running.metrics())
         .contains("tranche_extender_streams_ended_total{cause=\"refused\"} 3");
   }
 
@@ -105,16 +99,12 @@ final class StrangersIT {
       }
     }
     assertThat(why).contains("too many tokens");
-    assertThat(page("/metrics").body())
+    assertThat(running.metrics())
         .containsPattern("tranche_extender_streams_ended_total\\{cause=\"limited\"} [1-9]");
   }
 
   private FakeNode stranger(String token) throws Exception {
-    return new FakeNode(
-        vertx,
-        extender.streamPort(),
-        token,
-        FakeNode.node("node-a", FakeNode.gpu("GPU-a0", 0, 5, GIB)).build());
+    return running.connect(token, FakeNode.node("node-a", FakeNode.gpu("GPU-a0", 0, 5, GIB)));
   }
 
   /** They send nothing: neither TLS nor HTTP. */
@@ -126,8 +116,8 @@ final class StrangersIT {
         idle.add(attack(extender.streamPort()));
         idle.add(attack(extender.metricsPort()));
       }
-      ExtenderIT.until(Duration.ofSeconds(20), () -> metrics().contains(STREAM_OPEN));
-      assertThat(metrics())
+      until(() -> running.metrics().contains(STREAM_OPEN));
+      assertThat(running.metrics())
           // And the one that asks.
           .contains("tranche_extender_connections{port=\"metrics\"} 17.0")
           .containsPattern("tranche_extender_connections_refused_total\\{port=\"metrics\"} [1-9]");
@@ -147,14 +137,6 @@ final class StrangersIT {
     return socket;
   }
 
-  private String metrics() {
-    try {
-      return page("/metrics").body();
-    } catch (Exception e) {
-      throw new AssertionError(e);
-    }
-  }
-
   private void refuseAStranger() throws Exception {
     try (FakeNode stranger = stranger("not-a-token")) {
       assertThat(stranger.ended.get()).contains("does not accept the token");
@@ -166,7 +148,7 @@ final class StrangersIT {
   void packedMessages_areRefused() throws Exception {
     GrpcClient client =
         GrpcClient.client(
-            vertx,
+            running.vertx,
             new HttpClientOptions()
                 .setSsl(true)
                 .setUseAlpn(true)
@@ -210,7 +192,6 @@ final class StrangersIT {
   }
 
   private HttpResponse<String> page(String path) throws Exception {
-    var uri = URI.create("http://127.0.0.1:" + extender.metricsPort() + path);
-    return http.send(HttpRequest.newBuilder(uri).build(), HttpResponse.BodyHandlers.ofString());
+    return running.get(extender.metricsPort(), path);
   }
 }

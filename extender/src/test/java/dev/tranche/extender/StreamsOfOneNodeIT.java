@@ -1,17 +1,11 @@
 package dev.tranche.extender;
 
+import static dev.tranche.extender.RunningExtender.until;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.extender.stream.FakeNode;
 import dev.tranche.extender.stream.StreamServer;
-import io.vertx.core.Vertx;
 import io.vertx.grpc.common.GrpcStatus;
-import java.net.URI;
-import java.net.http.HttpClient;
-import java.net.http.HttpRequest;
-import java.net.http.HttpResponse;
-import java.time.Duration;
-import java.util.concurrent.Callable;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.logging.Handler;
 import java.util.logging.Level;
@@ -23,25 +17,16 @@ import org.junit.jupiter.api.Test;
 
 /** Several streams with the token of one node, as of a plugin that restarts or of a thief. */
 final class StreamsOfOneNodeIT {
-  private final MockCluster cluster = new MockCluster();
-  private final Vertx vertx = Vertx.vertx();
-  private final HttpClient http = HttpClient.newHttpClient();
-  private Extender extender;
+  private RunningExtender running;
 
   @BeforeEach
   void start() throws Exception {
-    cluster.reviewTokens();
-    cluster.certificate();
-    extender = new Extender(ExtenderIT.config(), cluster.client());
-    extender.start().toCompletionStage().toCompletableFuture().get();
-    until(() -> extender.streamPort() > 0);
+    running = new RunningExtender(new MockCluster());
   }
 
   @AfterEach
   void stop() {
-    extender.close();
-    vertx.close().await();
-    cluster.close();
+    running.close();
   }
 
   /** As of a plugin that restarts, whose old connection nobody has closed. */
@@ -106,17 +91,10 @@ final class StreamsOfOneNodeIT {
   /** With the token of node-a. */
   private FakeNode connect(String reportedNode) throws Exception {
     var report = FakeNode.node(reportedNode, FakeNode.gpu("GPU-a0", 0, 5, 1L << 30));
-    return new FakeNode(vertx, extender.streamPort(), "token-of-node-a", report.build());
+    return running.connect("token-of-node-a", report);
   }
 
   private boolean oneStreamReports() throws Exception {
-    var uri = URI.create("http://127.0.0.1:%d/metrics".formatted(extender.metricsPort()));
-    var answer =
-        http.send(HttpRequest.newBuilder(uri).build(), HttpResponse.BodyHandlers.ofString());
-    return answer.body().contains("\ntranche_extender_streams 1");
-  }
-
-  private static void until(Callable<Boolean> condition) throws Exception {
-    ExtenderIT.until(Duration.ofSeconds(20), condition);
+    return running.metrics().contains("\ntranche_extender_streams 1");
   }
 }

@@ -1,0 +1,80 @@
+package dev.tranche.extender;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tranche.api.node.NodeReport;
+import dev.tranche.extender.stream.FakeNode;
+import io.vertx.core.Vertx;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.concurrent.Callable;
+
+/** An extender with its ports, an API server that it asks, and node plugins that connect to it. */
+final class RunningExtender implements AutoCloseable {
+  /** Only ends a broken test. */
+  private static final Duration PATIENCE = Duration.ofSeconds(60);
+
+  final MockCluster cluster;
+  final Vertx vertx = Vertx.vertx();
+  final Extender extender;
+  private final HttpClient http = HttpClient.newHttpClient();
+
+  /**
+   * @param cluster what it finds when it starts; closed with it
+   */
+  RunningExtender(MockCluster cluster) throws Exception {
+    this.cluster = cluster;
+    cluster.reviewTokens();
+    cluster.reviewAccess();
+    cluster.certificate();
+    extender = new Extender(ExtenderIT.config(), cluster.client());
+    extender.start().toCompletionStage().toCompletableFuture().get();
+    until(() -> extender.streamPort() > 0 && extender.apiPort() > 0 && extender.apiLocalPort() > 0);
+  }
+
+  /** Connects the plugin of the node that the report names. */
+  FakeNode connect(NodeReport.Builder report) throws Exception {
+    return connect("token-of-" + report.getNode(), report);
+  }
+
+  FakeNode connect(String token, NodeReport.Builder report) throws Exception {
+    return new FakeNode(vertx, extender.streamPort(), token, report.build());
+  }
+
+  String metrics() throws Exception {
+    return get(extender.metricsPort(), "/metrics").body();
+  }
+
+  /** Calls it as kube-scheduler does. */
+  HttpResponse<String> verb(String verb, String body) throws Exception {
+    var uri = URI.create("http://127.0.0.1:%d/%s".formatted(extender.verbsPort(), verb));
+    return send(HttpRequest.newBuilder(uri).POST(HttpRequest.BodyPublishers.ofString(body)));
+  }
+
+  HttpResponse<String> get(int port, String path) throws Exception {
+    return send(HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + port + path)));
+  }
+
+  private HttpResponse<String> send(HttpRequest.Builder request) throws Exception {
+    return http.send(request.build(), HttpResponse.BodyHandlers.ofString());
+  }
+
+  static void until(Callable<Boolean> condition) throws Exception {
+    Instant deadline = Instant.now().plus(PATIENCE);
+    while (!condition.call()) {
+      assertThat(Instant.now()).as("still waiting").isBefore(deadline);
+      Thread.sleep(50);
+    }
+  }
+
+  @Override
+  public void close() {
+    extender.close();
+    vertx.close().await();
+    cluster.close();
+  }
+}
