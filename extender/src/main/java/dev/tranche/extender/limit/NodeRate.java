@@ -1,6 +1,7 @@
 package dev.tranche.extender.limit;
 
 import dev.tranche.extender.metrics.ExtenderMetrics;
+import dev.tranche.process.TokenBucket;
 import io.micrometer.core.instrument.Counter;
 import java.util.HashMap;
 import java.util.Map;
@@ -38,7 +39,8 @@ public final class NodeRate {
     this.deferred =
         metrics.counter(
             "tranche.extender.node.calls.deferred",
-            "Calls of the API server on a node's account that were put off, since that node or all nodes caused too many.",
+            "Calls of the API server on a node's account that were put off, since that node or all"
+                + " nodes caused too many.",
             "writer",
             writer);
     sweptMs = clockMs.getAsLong();

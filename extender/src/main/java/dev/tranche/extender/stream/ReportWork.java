@@ -3,7 +3,7 @@ package dev.tranche.extender.stream;
 import dev.tranche.api.node.Assignment;
 import dev.tranche.api.node.Gpu;
 import dev.tranche.api.node.NodeReport;
-import dev.tranche.extender.limit.TokenBucket;
+import dev.tranche.process.TokenBucket;
 
 /**
  * Limits the work that a node's reports cause, first to convert them and then on the loop that

@@ -2,6 +2,7 @@ package dev.tranche.webhook.events;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.tranche.api.Printable;
+import dev.tranche.process.TokenBucket;
 import dev.tranche.process.client.Events;
 import dev.tranche.process.log.LineLimiter;
 import dev.tranche.webhook.guard.FindingOutcome;
@@ -19,16 +20,17 @@ import java.util.Optional;
 import java.util.UUID;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.TimeUnit;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Writes what the guard finds in pods, and what admission warns of, as Events: at most ten per
- * second. An Event refers to the pod's controller, since the pod does not exist yet at its
- * creation. Events that are refused, or come while the queue is full, are dropped and counted.
- * Thread-safe.
+ * Writes what the guard finds in pods, and what admission warns of, as Events: a hundred at ten per
+ * second, and then one per second. An Event refers to the pod's controller, since the pod does not
+ * exist yet at its creation. Events that are refused, or come while the queue is full, are dropped
+ * and counted. Thread-safe.
  */
 public final class AdmissionEvents implements AutoCloseable {
   static final String WARNING_REASON = "GpuRequestWarning";
@@ -51,6 +53,11 @@ public final class AdmissionEvents implements AutoCloseable {
   private static final String COMPONENT = "tranche-webhook";
   private static final Duration AGAIN_AFTER = Duration.ofMinutes(10);
   private static final long WRITE_INTERVAL_MS = 100;
+
+  /** Anyone can cause Events, and etcd keeps each for an hour. */
+  private static final int BURST = 100;
+
+  private static final int PER_SECOND = 1;
   private static final Logger LOG = LoggerFactory.getLogger(AdmissionEvents.class);
 
   private final KubernetesClient client;
@@ -182,15 +189,21 @@ public final class AdmissionEvents implements AutoCloseable {
   }
 
   private void run() {
+    var rate = new TokenBucket(BURST, PER_SECOND, nowMs());
     try {
       while (!Thread.currentThread().isInterrupted()) {
         Event event = queue.take();
-        Thread.sleep(WRITE_INTERVAL_MS);
+        rate.take(1, nowMs());
+        Thread.sleep(Math.max(WRITE_INTERVAL_MS, rate.debtMs(nowMs())));
         write(event);
       }
     } catch (InterruptedException closed) {
       Thread.currentThread().interrupt();
     }
+  }
+
+  private static long nowMs() {
+    return TimeUnit.NANOSECONDS.toMillis(System.nanoTime());
   }
 
   private void write(Event event) {

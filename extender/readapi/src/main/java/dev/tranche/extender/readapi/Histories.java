@@ -100,11 +100,13 @@ final class Histories {
     }
     return switch (Parameters.read(parameters, List.of(Field.text(NODE), Field.text(UUID)))) {
       case Parsed.Refused(var problem) -> refused(problem);
-      case Parsed.Valid(var asked) ->
-          asked.get(NODE) instanceof String node
-              ? vertx.executeBlocking(
-                  () -> answer(history.get(), node, asked.get(UUID), shown), false)
-              : refused(Problem.badRequest(new Problem.Invalid(NODE, "", "the name of a node")));
+      case Parsed.Valid(var asked) -> {
+        String node = asked.get(NODE);
+        yield node != null
+            ? vertx.executeBlocking(
+                () -> answer(history.get(), node, asked.get(UUID), shown), false)
+            : refused(Problem.badRequest(new Problem.Invalid(NODE, "", "the name of a node")));
+      }
     };
   }
 

@@ -1,4 +1,4 @@
-package dev.tranche.extender.limit;
+package dev.tranche.process;
 
 /** A token bucket. It may go into debt, which is then paid off first. Time is a parameter. */
 public final class TokenBucket {
