@@ -60,7 +60,8 @@ tranche() {
     --set image.repository="${image%:*}",image.tag="${image##*:}" --set webhook.replicas=1,extender.replicas=1 \
     --set runtimeClass.name=,nvidiaDriverRoot=/nvidia-driver,nvidiaDevRoot=/,deviceListStrategy=cdi-cri >"$root/usr/local/share/stand-in/tranche.yaml"
   "$JAVA_HOME/bin/jar" --create --no-manifest --file "$root/usr/local/share/stand-in/demo.jar" \
-    -C "$top/e2e/target/classes" dev/tranche/e2e/machine -C "$top/e2e/target/classes" dev/tranche/e2e/install
+    -C "$top/e2e/target/classes" dev/tranche/e2e/machine -C "$top/e2e/target/classes" dev/tranche/e2e/install \
+    -C "$top/e2e/verify/target/classes" dev/tranche/e2e/verify
 }
 
 node_files

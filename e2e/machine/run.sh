@@ -1,6 +1,7 @@
 #!/bin/sh
-# demo [up [--simulated] | kubectl ARG... | probe | down]: Kubernetes and Tranche on the GPUs of this machine, in namespaces of their own, so that
-# nothing is left of them. Needs root and NVIDIA's driver, no Docker and no network. --simulated needs no GPU: NVML is simulated.
+# demo [up [--simulated] | verify [--simulated] | kubectl ARG... | probe | down]: Kubernetes and Tranche on the GPUs of this machine, in namespaces of
+# their own, so that nothing is left of them. Needs root and NVIDIA's driver, no Docker and no network. --simulated needs no GPU: NVML is simulated.
+# verify checks instead of showing, writes verify-gpu.json beside this file, and ends what it has started.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 busybox=$here/busybox
@@ -59,7 +60,7 @@ cgroups() {
   fi
 }
 
-up() {
+start() {
   ! running || fail "it runs already; $0 down ends it"
   unpack
   missing=$(probe)
@@ -87,8 +88,24 @@ $missing" >&2
   echo "installing Tranche"
   inside kubectl create namespace tranche >/dev/null
   inside kubectl apply --server-side -f /usr/local/share/stand-in/tranche.yaml >/dev/null
-  inside /opt/tranche/runtime/bin/java -XX:+UseSerialGC -XX:TieredStopAtLevel=1 \
-    -cp "/usr/local/share/stand-in/demo.jar:/opt/tranche/lib/*" dev.tranche.e2e.machine.GpuDemo $kubeconfig $simulated
+}
+
+# run_java PROGRAM ARG...: one of the demo's own.
+run_java() {
+  program=$1
+  shift
+  # shellcheck disable=SC2086 # nothing, or one word
+  inside /opt/tranche/runtime/bin/java -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Dstdout.encoding=UTF-8 \
+    -cp "/usr/local/share/stand-in/demo.jar:/opt/tranche/lib/*" "dev.tranche.e2e.machine.$program" $kubeconfig "$@" $simulated
+}
+
+verify() {
+  start
+  status=0
+  run_java ClusterChecks /verify-gpu.json || status=$?
+  [ ! -f "$root/verify-gpu.json" ] || mv "$root/verify-gpu.json" "$here/"
+  down
+  exit $status
 }
 
 running() {
@@ -134,7 +151,11 @@ command=${1:-up}
 simulated=
 [ "${1:-}" != --simulated ] || simulated=--simulated
 case $command in
-  up) up ;;
+  up)
+    start
+    run_java GpuDemo
+    ;;
+  verify) verify ;;
   probe)
     unpack
     probe
@@ -144,5 +165,5 @@ case $command in
     inside kubectl "$@"
     ;;
   down) down ;;
-  *) fail "\"$command\" is no command; there are up, probe, kubectl and down" ;;
+  *) fail "\"$command\" is no command; there are up, verify, probe, kubectl and down" ;;
 esac

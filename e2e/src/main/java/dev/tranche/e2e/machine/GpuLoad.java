@@ -16,6 +16,23 @@ record GpuLoad(String name, String fraction, int busyPercent, long memoryMib) {
   static final String IMAGE = "tranche-e2e/gpu-load:1";
   static final String PROGRAM = "/gpu-load";
 
+  /**
+   * Three that share a GPU, of which "greedy" takes more memory than its share.
+   *
+   * @param totalMib memory of the GPU
+   */
+  static List<GpuLoad> three(long totalMib) {
+    return List.of(
+        new GpuLoad("steady", "0.3", 30, totalMib / 5),
+        new GpuLoad("greedy", "0.3", 20, totalMib / 2),
+        new GpuLoad("small", "0.2", 10, totalMib / 10));
+  }
+
+  /** For which replicas are free beside those three, but too little memory. */
+  static GpuLoad late(long totalMib) {
+    return new GpuLoad("late", "0.2", 10, totalMib / 20);
+  }
+
   Pod pod(boolean simulated) {
     var command =
         new ArrayList<>(

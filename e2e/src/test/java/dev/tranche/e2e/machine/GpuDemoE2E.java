@@ -16,6 +16,10 @@ import org.junit.jupiter.api.Test;
 class GpuDemoE2E {
   private static final Path ROOT = Path.of("..").toAbsolutePath().normalize();
 
+  /** Not ./demo --gpu, which would list anew what this run of the tests has built. */
+  private static final String PACK =
+      "JAVA_HOME=" + System.getProperty("java.home") + " e2e/machine/pack.sh target/gpu-demo 0";
+
   @AfterEach
   void end() throws IOException {
     Shell.run(ROOT, "target/gpu-demo/demo down");
@@ -23,10 +27,7 @@ class GpuDemoE2E {
 
   @Test
   void threePodsShareTheGpu_aFourthWaitsForMemory_andNothingIsLeft() throws IOException {
-    // Not ./demo --gpu, which would list anew what this run of the tests has built.
-    String pack =
-        "JAVA_HOME=%s e2e/machine/pack.sh target/gpu-demo 0 && target/gpu-demo/demo up --simulated";
-    String shown = Shell.run(ROOT, pack.formatted(System.getProperty("java.home"))).orFail();
+    String shown = Shell.run(ROOT, PACK + " && target/gpu-demo/demo up --simulated").orFail();
     assertThat(shown)
         .contains("Tesla T4 with 14910 MiB, 10 shares")
         // Half of the GPU's memory, of a share of three tenths.
@@ -40,6 +41,23 @@ class GpuDemoE2E {
         .contains("it runs already; target/gpu-demo/demo down ends it");
 
     Shell.run(ROOT, "target/gpu-demo/demo down").orFail();
+    assertNothingIsLeft();
+  }
+
+  @Test
+  void checks_findNothingWrong_andNothingIsLeft() throws IOException {
+    String shown = Shell.run(ROOT, PACK + " && target/gpu-demo/demo verify --simulated").orFail();
+    assertThat(shown)
+        .contains("the program sees /dev/nvidia0, assigned was /dev/nvidia0")
+        .contains("ok             a killed program: it runs again")
+        .contains("ok             a killed node plugin: it runs again, and the pods went on")
+        .contains("they went on while 10 replicas became 20")
+        .contains("1 not available");
+    assertThat(ROOT.resolve("target/gpu-demo/verify-gpu.json")).isNotEmptyFile();
+    assertNothingIsLeft();
+  }
+
+  private static void assertNothingIsLeft() throws IOException {
     assertThat(Shell.output("grep gpu-demo /proc/mounts || true")).isEmpty();
     assertThat(Shell.output("find /sys/fs/cgroup -name tranche-demo")).isEmpty();
     assertThat(Shell.output("pgrep -f '[g]pu-demo/files|[g]pu-load --' || true")).isEmpty();

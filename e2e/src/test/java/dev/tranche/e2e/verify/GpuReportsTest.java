@@ -34,11 +34,12 @@ class GpuReportsTest {
   private static String row(Path file) throws IOException {
     JsonObject report = new JsonObject(Files.readString(file));
     JsonObject facts = report.getJsonObject("facts");
-    return "| %s | %s | %s | – | %s | %s | %s | [report](gpu-reports/%s) |"
+    return "| %s | %s | %s | %s | %s | %s | %s | [report](gpu-reports/%s) |"
         .formatted(
             facts.getString("GPUs"),
             facts.getString("driver"),
             facts.getString("toolkit"),
+            facts.getString("Kubernetes", "–"),
             facts.getString("kernel"),
             facts.getString("date"),
             report.getString("summary"),

@@ -6,7 +6,7 @@ import java.nio.file.Path;
 import java.util.regex.Pattern;
 
 /** Removes from a text what identifies the machine: uuids, its name, its user's folder. */
-final class Anonymizer {
+public final class Anonymizer {
   // The first four digits tell two GPUs of a machine apart.
   private static final Pattern UUID =
       Pattern.compile("((?:GPU|MIG)-(?:GPU-)?[0-9a-fA-F]{4})[-0-9a-fA-F]{12,}(?:/\\d+/\\d+)?");
@@ -22,7 +22,7 @@ final class Anonymizer {
     this.home = home;
   }
 
-  static Anonymizer forThisMachine() {
+  public static Anonymizer forThisMachine() {
     return new Anonymizer(hostName(), System.getProperty("user.home", ""));
   }
 

@@ -9,12 +9,12 @@ import java.util.List;
  * @param sentence what was seen, for people
  * @param details more of it, for whoever looks into a difference
  */
-record Check(String area, String name, CheckStatus status, String sentence, List<String> details) {
-  Check {
+public record Check(String area, String name, CheckStatus status, String sentence, List<String> details) {
+  public Check {
     details = List.copyOf(details);
   }
 
-  static Check of(String area, String name, CheckStatus status, String sentence) {
+  public static Check of(String area, String name, CheckStatus status, String sentence) {
     return new Check(area, name, status, sentence, List.of());
   }
 }

@@ -3,7 +3,7 @@ package dev.tranche.e2e.verify;
 import java.util.Locale;
 
 /** How a check ended. */
-enum CheckStatus {
+public enum CheckStatus {
   OK,
   /** Two sources say different things. */
   DIFFERS,

@@ -14,7 +14,7 @@ import java.util.TreeMap;
 import java.util.stream.Collectors;
 
 /** The checks so far. Prints each check when it is added, without what identifies this machine. */
-final class Report {
+public final class Report {
   private static final String TITLE = "Tranche verify-gpu";
   private static final int FORMAT = 1;
 
@@ -24,23 +24,23 @@ final class Report {
   private final List<Check> checks = new ArrayList<>();
   private String area = "";
 
-  Report(PrintStream out, Anonymizer anonymizer) {
+  public Report(PrintStream out, Anonymizer anonymizer) {
     this.out = out;
     this.anonymizer = anonymizer;
     out.println(TITLE);
   }
 
   /** Adds a fact that is neither right nor wrong, such as the driver's version. */
-  void fact(String name, String value) {
+  public void fact(String name, String value) {
     facts.put(name, anonymizer.anonymize(value));
     out.println("  " + name + ": " + anonymizer.anonymize(value));
   }
 
-  void add(String of, String name, CheckStatus status, String sentence) {
+  public void add(String of, String name, CheckStatus status, String sentence) {
     add(Check.of(of, name, status, sentence));
   }
 
-  void add(Check raw) {
+  public void add(Check raw) {
     Check check =
         new Check(
             raw.area(),
@@ -57,7 +57,7 @@ final class Report {
     check.details().forEach(detail -> out.println("                   " + detail));
   }
 
-  boolean failed() {
+  public boolean failed() {
     return checks.stream().anyMatch(check -> check.status() == CheckStatus.FAILED);
   }
 
@@ -78,7 +78,7 @@ final class Report {
     return Sha256.hex(rest.encode());
   }
 
-  void write(Path file) throws IOException {
+  public void write(Path file) throws IOException {
     JsonArray listed = new JsonArray();
     for (Check check : checks) {
       listed.add(
