@@ -424,7 +424,9 @@ readinessProbe:
 -}}
 {{- range $value, $instead := $gone -}}
 {{- $path := splitList "." $value -}}
-{{- if hasKey (get $.Values (first $path) | default dict) (last $path) -}}
+{{- $given := get (get $.Values (first $path) | default dict) (last $path) | toString -}}
+{{- /* What was the default means what is done now. */ -}}
+{{- if not (has $given (list "" "device-plugin")) -}}
 {{- fail (printf "%s is gone: %s. Remove it from your values." $value $instead) -}}
 {{- end -}}
 {{- end -}}
