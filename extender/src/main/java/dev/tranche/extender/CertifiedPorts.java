@@ -29,10 +29,12 @@ final class CertifiedPorts implements AutoCloseable {
   private final Vertx vertx;
   private final String namespace;
   private final String secretName;
+  private final boolean aggregated;
   private final List<Function<ServingCertificate, Future<?>>> ports;
   private final ObjectWatch<Secret> secret;
   private volatile @Nullable ServingCertificate newest;
   private volatile boolean open;
+  private boolean toldOfNoAuthorities;
   private Future<Void> applying = Future.succeededFuture();
 
   /**
@@ -46,6 +48,7 @@ final class CertifiedPorts implements AutoCloseable {
     this.vertx = vertx;
     this.namespace = config.namespace();
     this.secretName = config.name() + "-extender-tls";
+    this.aggregated = config.apiAggregated() != null;
     this.ports = ports;
     this.secret =
         new ObjectWatch<>(
@@ -73,6 +76,7 @@ final class CertifiedPorts implements AutoCloseable {
         .ifPresentOrElse(
             certificate -> {
               newest = certificate;
+              tellOfNoAuthorities(certificate);
               applying = applying.transform(before -> apply(certificate, OPEN_AGAIN_MS));
             },
             () ->
@@ -83,6 +87,17 @@ final class CertifiedPorts implements AutoCloseable {
                         secretName,
                         "tls.crt or no tls.key",
                         "the webhook writes both")));
+  }
+
+  /** Once, since the watch may show the same certificate often. */
+  private void tellOfNoAuthorities(ServingCertificate certificate) {
+    if (aggregated && certificate.authorities().isEmpty() && !toldOfNoAuthorities) {
+      toldOfNoAuthorities = true;
+      LOG.error(
+          "{}",
+          SecretErrors.without(
+              namespace, secretName, "ca.crt", "the API server verifies the aggregated API by it"));
+    }
   }
 
   /** Applies a certificate. The future never fails. */

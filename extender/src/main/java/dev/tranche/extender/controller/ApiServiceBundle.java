@@ -47,9 +47,6 @@ public final class ApiServiceBundle implements AutoCloseable {
    */
   public void set(Optional<PemTrustOptions> authorities) {
     if (authorities.isEmpty()) {
-      LOG.error(
-          "the Secret of the certificate has no ca.crt: the API server verifies the aggregated API"
-              + " by it");
       return;
     }
     String pem =
