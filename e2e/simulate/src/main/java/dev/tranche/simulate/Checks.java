@@ -15,6 +15,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.BiFunction;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -171,7 +172,7 @@ final class Checks {
         && pod.waits()
         && node.name.equals(pod.nominated())
         && !mayHaveGivenWay(pod, node)
-        && !fitsOn(pod, node, 0)) {
+        && !fitsOn(pod, node, 0, Checks::granted)) {
       broken(
           List.of(
               new Finding(
@@ -290,7 +291,7 @@ final class Checks {
       return null;
     }
     return world.nodes.stream()
-        .filter(node -> fitsOn(pod, node, nominated(pod, node)))
+        .filter(node -> fitsOn(pod, node, nominated(pod, node), this::withUse))
         .map(node -> node.name)
         .findFirst()
         .orElse(null);
@@ -298,8 +299,13 @@ final class Checks {
 
   /**
    * @param kept replicas that nominated pods are to have there
+   * @param leftToNobody what a pod, by its uid, leaves to nobody else of a part that it was granted
    */
-  private boolean fitsOn(PodObject pod, SimulatedNode node, int kept) {
+  private boolean fitsOn(
+      PodObject pod,
+      SimulatedNode node,
+      int kept,
+      BiFunction<String, GpuPart, GpuPart> leftToNobody) {
     int replicas = node.plugin.replicas();
     int of = pod.plan().replicasPerGpu();
     @Nullable NodeObject object = world.api.nodes.get(node.name).orElse(null);
@@ -314,7 +320,8 @@ final class Checks {
       if (!each.ended()) {
         Map<String, GpuPart> parts =
             each.allocated().isEmpty() ? each.promised() : each.allocated();
-        parts.forEach((uuid, part) -> taken.merge(uuid, withUse(each.uid(), part), GpuPart::plus));
+        parts.forEach(
+            (uuid, part) -> taken.merge(uuid, leftToNobody.apply(each.uid(), part), GpuPart::plus));
       }
     }
     int wanted = pod.plan().replicas() + kept;
@@ -329,7 +336,12 @@ final class Checks {
     return (split ? free.filter(left -> left > 0).sum() : free.max().orElse(0)) >= wanted;
   }
 
-  /** Returns what a pod leaves to nobody else: its grant, or the memory that it uses beyond it. */
+  /** Of evictions: the use of those that stay may grow after the victims were chosen. */
+  private static GpuPart granted(String uid, GpuPart granted) {
+    return granted;
+  }
+
+  /** Returns the grant, or the memory that the pod uses beyond it. */
   private GpuPart withUse(String uid, GpuPart granted) {
     int usedPercent = world.api.pods.get(uid).map(pod -> world.usedPercent(pod.plan())).orElse(100);
     BigInteger percent = BigInteger.valueOf(Math.max(100, usedPercent));
