@@ -9,7 +9,8 @@ import java.util.List;
  * @param sentence what was seen, for people
  * @param details more of it, for whoever looks into a difference
  */
-public record Check(String area, String name, CheckStatus status, String sentence, List<String> details) {
+public record Check(
+    String area, String name, CheckStatus status, String sentence, List<String> details) {
   public Check {
     details = List.copyOf(details);
   }
