@@ -50,7 +50,7 @@ public final class ConfigMapEvents {
             "config/%s/%s/%d"
                 .formatted(
                     event.getReason(), event.getMessage(), event.getAtMs() / SAME.toMillis()));
-    if (written.getIfPresent(id) == null && context.rate().tryAcquire(node)) {
+    if (written.getIfPresent(id) == null && context.eventRate().tryAcquire(node)) {
       written.put(id, true);
       context
           .api()

@@ -7,6 +7,7 @@ import io.fabric8.kubernetes.client.informers.SharedIndexInformer;
 import io.fabric8.kubernetes.model.annotation.Group;
 import io.fabric8.kubernetes.model.annotation.Plural;
 import io.fabric8.kubernetes.model.annotation.Version;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
@@ -31,7 +32,7 @@ public final class DraNodes implements AutoCloseable {
   private static final String API = "resource.k8s.io/v1";
 
   private final KubernetesClient client;
-  private final List<String> resources;
+  private final Set<String> resources;
   private final int checkAgainMs;
   private final SharedIndexInformer<DeviceClass> classes;
 
@@ -100,7 +101,8 @@ public final class DraNodes implements AutoCloseable {
    */
   public DraNodes(KubernetesClient client, List<String> resources, int checkAgainMs) {
     this.client = client;
-    this.resources = List.copyOf(resources);
+    // Unlike an immutable set, it may be asked for null.
+    this.resources = new HashSet<>(resources);
     this.checkAgainMs = checkAgainMs;
     this.classes =
         client

@@ -69,7 +69,9 @@ public final class DuplicateAllocations implements Controller {
 
   private void add(String node, String uid, Suspect suspect) {
     boolean due = context.nowMs() - suspect.sinceMs() >= AFTER_MS;
-    if (due && !events.knows(PodMistake.ALLOCATED_TWICE, uid) && context.rate().tryAcquire(node)) {
+    if (due
+        && !events.knows(PodMistake.ALLOCATED_TWICE, uid)
+        && context.eventRate().tryAcquire(node)) {
       events.add(PodMistake.ALLOCATED_TWICE, suspect.key(), uid, () -> message(node, suspect));
     }
   }

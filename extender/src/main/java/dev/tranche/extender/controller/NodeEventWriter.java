@@ -97,7 +97,7 @@ public final class NodeEventWriter implements Controller {
   }
 
   private void write(ObjectReference object, String node, UUID id, NodeEvent event) {
-    if (context.rate().tryAcquire(node)) {
+    if (context.eventRate().tryAcquire(node)) {
       context
           .api()
           .event(event(object, node, id, event, event.getMessage()))

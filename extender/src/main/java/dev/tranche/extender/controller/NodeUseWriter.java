@@ -143,6 +143,8 @@ public final class NodeUseWriter implements Controller {
   public void tick() {
     if (!context.deciding()) {
       due.clear();
+      // Another one may write meanwhile.
+      written.clear();
       return;
     }
     int checks = (round.size() + TICKS_PER_ROUND - 1) / TICKS_PER_ROUND;

@@ -67,7 +67,7 @@ public final class UnknownCordons implements Controller {
         found.put(node.node(), unknown);
         boolean due =
             unknown.equals(last.get(node.node())) && !unknown.equals(written.get(node.node()));
-        if (due && events < EVENTS_PER_CHECK_MAX && context.rate().tryAcquire(node.node())) {
+        if (due && events < EVENTS_PER_CHECK_MAX && context.eventRate().tryAcquire(node.node())) {
           events++;
           write(node, unknown);
         }

@@ -26,11 +26,13 @@ import dev.tranche.extender.snapshot.NodeSnapshot;
 import io.vertx.core.Future;
 import io.vertx.core.MultiMap;
 import io.vertx.core.Vertx;
+import io.vertx.core.WorkerExecutor;
 import io.vertx.core.buffer.Buffer;
 import java.lang.ref.SoftReference;
 import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.Callable;
 import java.util.function.BiFunction;
 import java.util.function.Function;
 import java.util.function.Supplier;
@@ -50,6 +52,10 @@ final class Answers {
   private static final String RESOURCE_VERSION = "resourceVersion";
 
   private final Vertx vertx;
+
+  /** One thread: readers of changes wait for each other, and for nobody else's worker. */
+  private final WorkerExecutor readers;
+
   private final ReadApi.Sources sources;
   private final WaitingReasons reasons;
   private final Histories histories;
@@ -80,6 +86,7 @@ final class Answers {
       Histories histories,
       InvariantSampler invariants) {
     this.vertx = vertx;
+    this.readers = vertx.createSharedWorkerExecutor("changes", 1);
     this.sources = sources;
     this.reasons = reasons;
     this.histories = histories;
@@ -147,12 +154,13 @@ final class Answers {
       case Parsed.Valid(var values) ->
           whenReady(
               () ->
-                  onWorker(
+                  withSnapshot(
                       now -> {
                         String known = values.getOrDefault(RESOURCE_VERSION, "");
                         return new Answer.Written(
                             changes().after(known, now, sources.clockMs().getAsLong()), true);
-                      }));
+                      },
+                      task -> readers.executeBlocking(task, false)));
     };
   }
 
@@ -291,10 +299,15 @@ final class Answers {
   }
 
   private <T> Future<T> onWorker(Function<Snapshot, T> work) {
+    return withSnapshot(work, task -> vertx.executeBlocking(task, false));
+  }
+
+  private <T> Future<T> withSnapshot(
+      Function<Snapshot, T> work, Function<Callable<T>, Future<T>> worker) {
     return sources
         .inspections()
         .latest()
-        .compose(now -> vertx.executeBlocking(() -> work.apply(snapshot(now)), false));
+        .compose(now -> worker.apply(() -> work.apply(snapshot(now))));
   }
 
   /**

@@ -13,7 +13,7 @@ public record Page<R>(List<R> rows, Metadata metadata) {
   /** A page ends once it has reached this size, so it may be up to one row longer. */
   static final int BYTES_MAX = 1 << 20;
 
-  private static final String CONTINUE_VERSION = "v1\n";
+  private static final String CONTINUE_VERSION = "v2\n";
 
   /**
    * @param sorted by {@code key}
