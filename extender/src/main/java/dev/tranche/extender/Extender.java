@@ -59,6 +59,7 @@ import dev.tranche.process.listen.ListeningPort;
 import dev.tranche.process.loop.Loop;
 import dev.tranche.process.loop.LoopLag;
 import dev.tranche.process.loop.LoopWatch;
+import dev.tranche.process.meters.Meters;
 import dev.tranche.process.ops.Probe;
 import io.fabric8.kubernetes.client.KubernetesClient;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
@@ -102,7 +103,7 @@ public final class Extender implements AutoCloseable {
   /** Everything is decided here. */
   private final Loop loop = new Loop(vertx.getOrCreateContext());
 
-  private final PrometheusMeterRegistry registry = ExtenderMetrics.prometheusRegistry();
+  private final PrometheusMeterRegistry registry = Meters.prometheusRegistry();
   private final ExtenderMetrics metrics = new ExtenderMetrics(registry);
   private final SchedulingCore core;
   private final SchedulingState state;

@@ -6,6 +6,7 @@ import dev.tranche.process.listen.LimitedTransport;
 import dev.tranche.process.listen.ListeningPort;
 import dev.tranche.process.loop.LoopWatch;
 import dev.tranche.process.meters.Failures;
+import dev.tranche.process.meters.Meters;
 import dev.tranche.process.ops.OpsPort;
 import dev.tranche.process.ops.Probe;
 import dev.tranche.webhook.compat.SharingSystem;
@@ -28,7 +29,6 @@ import dev.tranche.webhook.tls.CertificateController;
 import dev.tranche.webhook.tls.TlsKeyPair;
 import dev.tranche.webhook.tls.TlsState;
 import io.fabric8.kubernetes.client.KubernetesClient;
-import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
@@ -57,8 +57,7 @@ final class Webhook {
   private final KubernetesClient client;
   private final LimitedTransport transport = new LimitedTransport();
   private final Vertx vertx = transport.vertx(new VertxOptions().setEventLoopPoolSize(2));
-  private final PrometheusMeterRegistry registry =
-      new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
+  private final PrometheusMeterRegistry registry = Meters.prometheusRegistry();
   private final WebhookMetrics metrics = new WebhookMetrics(registry);
   private final ClusterWatch cluster;
   private final AdmissionEvents events;

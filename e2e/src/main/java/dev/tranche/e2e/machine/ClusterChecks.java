@@ -235,7 +235,9 @@ public final class ClusterChecks {
                 new ConfigMapBuilder(map)
                     .addToData(
                         "default",
-                        map.getData().get("default").replace("replicas: 10", "replicas: 20"))
+                        map.getData()
+                            .getOrDefault("default", "")
+                            .replace("replicas: 10", "replicas: 20"))
                     .build());
     Await.until("twice as many replicas", BACK_WITHIN_S, () -> node.replicas() == 2 * before);
     check(

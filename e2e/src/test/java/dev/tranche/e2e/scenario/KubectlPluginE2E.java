@@ -139,9 +139,7 @@ class KubectlPluginE2E extends Scenario {
     assertThat(healthy.out().lines())
         .as(healthy.toString())
         .allMatch(line -> line.startsWith("ok "))
-        .anyMatch(line -> line.matches("ok +gpus +nodes that offer GPUs: 3"))
-        .anyMatch(line -> line.matches("ok +policies +admission policies that are bound: \\d+"))
-        .anyMatch(line -> line.matches("ok +certificates +.* \\d+ days left"));
+        .anyMatch(line -> line.matches("ok +gpus +nodes that offer GPUs: 3"));
     assertThat(healthy.status()).isZero();
 
     String label = "pod-security.kubernetes.io/enforce";

@@ -117,7 +117,7 @@ class MetricsE2E extends Scenario {
    */
   private static boolean isDcgmsLabel(String finding) {
     return finding.matches(
-        "tranche_(container_)?gpu_\\w+ label names should be written in 'snake_case'.*");
+        "tranche_(container_|extender_|pod_)?gpu_\\w+ label names should be written in 'snake_case'.*");
   }
 
   private static String lint(String metrics) throws IOException, InterruptedException {

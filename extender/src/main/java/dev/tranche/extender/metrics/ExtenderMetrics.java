@@ -6,9 +6,6 @@ import dev.tranche.process.meters.Meters;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Timer;
-import io.micrometer.core.instrument.config.MeterFilter;
-import io.micrometer.prometheusmetrics.PrometheusConfig;
-import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import java.security.cert.X509Certificate;
 import java.time.Duration;
 import java.util.Locale;
@@ -55,17 +52,6 @@ public final class ExtenderMetrics extends Meters {
     public String toString() {
       return name().toLowerCase(Locale.ROOT);
     }
-  }
-
-  /** Returns a registry for the metrics port. */
-  public static PrometheusMeterRegistry prometheusRegistry() {
-    var registry = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
-    // Two of Micrometer's names break Prometheus's rules; other metrics have the same information.
-    registry
-        .config()
-        .meterFilter(MeterFilter.denyNameStartsWith("process.cpu.time"))
-        .meterFilter(MeterFilter.denyNameStartsWith("system.cpu.count"));
-    return registry;
   }
 
   public ExtenderMetrics(MeterRegistry registry) {

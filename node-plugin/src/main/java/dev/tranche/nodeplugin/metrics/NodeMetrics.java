@@ -15,7 +15,6 @@ import dev.tranche.process.meters.RowCollector;
 import dev.tranche.process.ops.OpsPort;
 import dev.tranche.process.ops.Probe;
 import dev.tranche.process.settings.HostPort;
-import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.prometheus.metrics.model.snapshots.Labels;
 import io.vertx.core.Future;
@@ -48,7 +47,7 @@ public final class NodeMetrics extends Meters {
       GpuInfo gpu, ContainerUse use, long grantedBytes, long chargedBytes, boolean overuse) {}
 
   public NodeMetrics() {
-    this(new PrometheusMeterRegistry(PrometheusConfig.DEFAULT));
+    this(Meters.prometheusRegistry());
   }
 
   private NodeMetrics(PrometheusMeterRegistry registry) {

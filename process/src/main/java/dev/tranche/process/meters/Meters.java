@@ -11,6 +11,9 @@ import io.micrometer.core.instrument.binder.jvm.JvmMemoryMetrics;
 import io.micrometer.core.instrument.binder.system.FileDescriptorMetrics;
 import io.micrometer.core.instrument.binder.system.ProcessorMetrics;
 import io.micrometer.core.instrument.binder.system.UptimeMetrics;
+import io.micrometer.core.instrument.config.MeterFilter;
+import io.micrometer.prometheusmetrics.PrometheusConfig;
+import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import java.time.Duration;
 import java.util.EnumMap;
 import java.util.EnumSet;
@@ -32,6 +35,17 @@ public class Meters {
   public Meters(MeterRegistry registry, String prefix) {
     this.registry = registry;
     this.prefix = prefix;
+  }
+
+  /** Returns a registry for the metrics port. */
+  public static PrometheusMeterRegistry prometheusRegistry() {
+    var registry = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
+    // Two of Micrometer's names break Prometheus's rules; other metrics have the same information.
+    registry
+        .config()
+        .meterFilter(MeterFilter.denyNameStartsWith("process.cpu.time"))
+        .meterFilter(MeterFilter.denyNameStartsWith("system.cpu.count"));
+    return registry;
   }
 
   /** Registers what every process has: its version, and the use of its JVM. */
