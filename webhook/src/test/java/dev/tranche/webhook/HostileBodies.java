@@ -141,6 +141,14 @@ final class HostileBodies {
         bodies.accept(update(where, many(element, 9_000)));
       }
     }
+    String added =
+        "'metadata':{'annotations':{'tranche.dev/gpu-fraction':'1','tranche.dev/webhook-added':'%s'}},'spec':{'containers':[{'name':'c'}]}";
+    bodies.accept(review(added, "[" + "[],".repeat(480_000) + "[]]"));
+    bodies.accept(update(added, "[" + "[],".repeat(240_000) + "[]]"));
+    bodies.accept(
+        review(
+            "'metadata':{'annotations':{'hami.io/gpu-scheduler-policy':'%s'}}",
+            "binpack" + ",spread".repeat(200_000)));
     bodies.accept(
         bytes("{'apiVersion':'admission.k8s.io/v1','request':{'uid':'" + "u".repeat(LONG)));
     bodies.accept(bytes("[".repeat(LONG)));

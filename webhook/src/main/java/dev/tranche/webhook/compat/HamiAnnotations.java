@@ -91,6 +91,9 @@ public final class HamiAnnotations {
       return;
     }
     for (String part : policy.split(",", -1)) {
+      if (!pod.acceptsProblems()) {
+        return;
+      }
       String placement = PLACEMENTS.get(part.strip());
       if (placement != null) {
         pod.translateUnlessPresent(POLICY, policy, Names.GPU_PLACEMENT, placement);

@@ -21,12 +21,15 @@ import java.util.function.Predicate;
 public record Added(Set<JsonNode> requirements, String schedulerName) {
   public static final Added NOTHING = new Added(Set.of(), "");
 
+  /** A tree of so many characters takes some 3 MB. */
+  private static final int CHARS_MAX = 64 << 10;
+
   private static final String REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution";
   private static final ObjectMapper JSON = new ObjectMapper();
 
   public static Added of(PodView pod) {
     String text = pod.annotations().get(Names.ADDED);
-    if (text == null) {
+    if (text == null || text.length() > CHARS_MAX) {
       return NOTHING;
     }
     try {

@@ -10,10 +10,11 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Finds pods whose size would make the work on them more than linear. Kubernetes rejects others,
- * such as long annotations, by itself.
+ * Finds pods whose size would make the work on them more than linear, or take too much memory.
+ * Kubernetes refuses long annotations by itself, but only after its webhooks.
  */
 public final class SizeLimits {
+  private static final int ANNOTATIONS_CHARS_MAX = 256 << 10;
   private static final int CONTAINERS_MAX = RequestBounds.POD_CONTAINERS_MAX;
   private static final int EXPRESSIONS_MAX = RequestBounds.EXPRESSIONS_MAX;
   private static final int VALUES_MAX = RequestBounds.VALUES_MAX;
@@ -38,6 +39,13 @@ public final class SizeLimits {
               String.valueOf(RESOURCES_MAX));
         }
       }
+    }
+    long chars = 0;
+    for (var annotation : pod.annotations().entrySet()) {
+      chars += annotation.getKey().length() + annotation.getValue().length();
+    }
+    if (chars > ANNOTATIONS_CHARS_MAX) {
+      return refuse(chars + " bytes of annotations", ANNOTATIONS_CHARS_MAX + " bytes");
     }
     return tooMany(pod.spec(), pod.spec().path("affinity"));
   }

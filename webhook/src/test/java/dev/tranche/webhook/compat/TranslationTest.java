@@ -14,6 +14,7 @@ import dev.tranche.webhook.mutate.MutationRules;
 import dev.tranche.webhook.mutate.PodMutator;
 import dev.tranche.webhook.nodes.GpuNode;
 import dev.tranche.webhook.pod.Mutation;
+import dev.tranche.webhook.pod.PodView;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -88,6 +89,19 @@ class TranslationTest {
     assertThat(annotation(after, "gpu-fraction.a")).isEqualTo("1");
     assertThat(replicas(after)).isEqualTo("10");
     assertThat(mutate(after)).isInstanceOf(Mutation.Unchanged.class);
+  }
+
+  /** The owner reads a few problems, and each takes memory. */
+  @Test
+  void hami_policiesThatContradict_areReportedAFewTimes() {
+    String text =
+        hami(
+            "'nvidia.com/gpucores':50",
+            "'hami.io/gpu-scheduler-policy':'binpack%s'".formatted(",spread".repeat(1_000)));
+    Translation translation =
+        Translation.of(
+            new PodView(pod(text)), Set.of(SharingSystem.HAMI), "nvidia.com/gpu", List.of());
+    assertThat(translation.problems().size()).isBetween(1, 20);
   }
 
   @Test

@@ -126,6 +126,13 @@ class PodMutatorTest {
     assertThat(mutator.mutate(once, EMPTY)).isInstanceOf(Mutation.Unchanged.class);
   }
 
+  /** Kubernetes refuses them too, but only after the webhooks. */
+  @Test
+  void longAnnotations_areDenied() {
+    ObjectNode pod = Reviews.annotated("gpu-fraction", "0.5", "x", "x".repeat(300_000));
+    assertThat(denial(pod, EMPTY)).contains("bytes of annotations");
+  }
+
   @Test
   void ownResult_onNodesThatDisagree_isUnchanged() {
     var cluster = cluster(node("a", 10, 2), node("b", 4, 2));

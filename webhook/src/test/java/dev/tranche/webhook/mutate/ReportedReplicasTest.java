@@ -186,6 +186,14 @@ final class ReportedReplicasTest {
     assertThat(owners(term(in(OURS, "5")))).isEqualTo(array(term(in(OURS, "5"))));
   }
 
+  /** An update's pod is read without the limits of a new one. */
+  @Test
+  void longAnnotationOfWhatWasAdded_isNotRead() {
+    String none = "{\"schedulerName\":\"x\",\"y\":[%s[]]}".formatted("[],".repeat(30_000));
+    assertThat(Added.of(new PodView(Reviews.annotated("webhook-added", none))))
+        .isEqualTo(Added.NOTHING);
+  }
+
   private static JsonNode owners(String... terms) {
     ObjectNode pod = pod("deployment").deepCopy();
     String none = "{'key':'%s','operator':'DoesNotExist'}".formatted(OURS);
