@@ -222,6 +222,19 @@ class MemoryTest {
     assertThat(replicas(apply(mutator.mutate(gated, cluster), gated))).isEqualTo("6");
   }
 
+  /** A volume may exist on one node only, and keeps a pod that is recreated there. */
+  @ParameterizedTest
+  @ValueSource(strings = {"persistentVolumeClaim", "ephemeral"})
+  void podWithAClaim_getsWhatIsEnoughOnEveryModel(String volume) {
+    ObjectNode pod = annotated("gpu-memory", "4Gi");
+    pod.withArray("/spec/volumes").addObject().put("name", "data").putObject(volume);
+    for (int i = 0; i < 20; i++) {
+      JsonNode after = apply(mutator.mutate(pod, cluster(T4, A100).of("review-" + i)), pod);
+      assertThat(replicas(after)).isEqualTo("3");
+      assertThat(List.of(T4, A100)).allMatch(new NodeSelection(after.path("spec"))::admits);
+    }
+  }
+
   private static ObjectNode gated(String memory) {
     ObjectNode pod = annotated("gpu-memory", memory);
     ((ObjectNode) pod.path("spec"))

@@ -80,8 +80,8 @@ sealed interface GpuMemory {
     for (Request request : byMemory) {
       largest = bytes(request) > bytes(largest) ? request : largest;
     }
-    boolean gated = pod.isGated();
-    List<Model> models = models(gated ? granularity.reachable() : granularity.nodes(), rules);
+    boolean tied = pod.isGated() || pod.claimsVolume();
+    List<Model> models = models(tied ? granularity.reachable() : granularity.nodes(), rules);
     if (models.isEmpty() && !rules.isAssumed()) {
       return new Refused(
           Denial.MEMORY_UNKNOWN.of(
@@ -99,16 +99,16 @@ sealed interface GpuMemory {
     if (models.isEmpty()) {
       return new Known(usableMax, MemoryPin.NONE, Optional.empty());
     }
-    if (gated) {
+    if (tied) {
       return enoughOnAll(models, bytes(largest));
     }
     return choose(models, requests, byMemory, granularity, cluster, rules);
   }
 
   /**
-   * Sizes a pod that is gated: what removes its gates may still choose its nodes, and its requests
-   * never change. So the share is enough on every model that is large enough, and only smaller ones
-   * are excluded.
+   * Sizes a pod whose nodes something else may choose, while its requests never change: what
+   * removes its gates, or a volume that was made for the pod before it and exists on one node only.
+   * So the share is enough on every model that is large enough, and only smaller ones are excluded.
    */
   private static GpuMemory enoughOnAll(List<Model> models, long largestBytes) {
     List<Model> large = models.stream().filter(m -> m.usableBytes() >= largestBytes).toList();

@@ -106,6 +106,14 @@ public final class PodView {
     return !spec().path("schedulingGates").isEmpty();
   }
 
+  /** Whether it has a volume that may exist on some nodes only. */
+  public boolean claimsVolume() {
+    return spec()
+        .path("volumes")
+        .valueStream()
+        .anyMatch(volume -> volume.has("persistentVolumeClaim") || volume.has("ephemeral"));
+  }
+
   /** Returns the annotations in the order of the pod, as they were at the first call. */
   public Map<String, String> annotations() {
     Map<String, String> known = annotations;
