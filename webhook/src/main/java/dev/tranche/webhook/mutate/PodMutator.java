@@ -158,10 +158,10 @@ public final class PodMutator {
     }
     boolean besideForeign = numbered && ForeignNodes.areToo(pod, cluster, rules);
     Optional<GrantResult.Granted> granted = Optional.empty();
+    if (numbered && other) {
+      ForeignNodes.requireNoDra(pod, cluster, affinity);
+    }
     if (requests.isEmpty()) {
-      if (numbered && other) {
-        ForeignNodes.requireNoDra(pod, cluster, affinity);
-      }
       warnOfReplicas(pod, placed, cluster, warnings);
     } else {
       switch (GrantResult.of(pod, requests, cluster, rules, countsGpus)) {
