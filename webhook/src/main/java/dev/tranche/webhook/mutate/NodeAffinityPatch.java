@@ -61,8 +61,8 @@ final class NodeAffinityPatch {
 
   /**
    * Requires a value of the label that decides. A node without ours needs NVIDIA's, so each term
-   * becomes two. A term that requires either already stays as it is. Of many terms, twice as many
-   * would be too large to be admitted again, so ours alone is required.
+   * becomes two. A term that requires either already stays as it is. Terms that would be too large
+   * twice to be admitted again are not doubled, and ours alone is required.
    */
   void require(DecidingLabel label, String value) {
     ObjectNode ours = expression(label.ours(), "In", List.of(value));
@@ -83,14 +83,19 @@ final class NodeAffinityPatch {
     terms.removeAll();
     for (JsonNode term : alternatives) {
       boolean required = has(term, ours) || (has(term, none) && has(term, nvidias));
-      terms.add(term);
+      JsonNode first = term.deepCopy();
+      terms.add(first);
       if (!required && !matchesNothing(term)) {
         JsonNode second = term.deepCopy();
-        narrow(term, ours);
+        narrow(first, ours);
         narrow(second, none);
         narrow(second, nvidias);
         terms.add(second);
       }
+    }
+    if (SizeLimits.tooMany(spec, affinity).isPresent()) {
+      alternatives.forEach(term -> narrow(term, ours));
+      terms.removeAll().addAll(alternatives);
     }
   }
 

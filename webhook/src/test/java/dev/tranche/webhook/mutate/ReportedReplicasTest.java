@@ -18,6 +18,8 @@ import dev.tranche.webhook.pod.PodView;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 /** Two programs label a node with its replicas per GPU, and the node plugin's report decides. */
@@ -151,6 +153,24 @@ final class ReportedReplicasTest {
     var five = node("five", DISCOVERED, OURS, "5", "zone", "z1");
     JsonNode after = apply(mutator.mutate(pod, cluster(ten, alsoTen, five)), pod);
     assertThat(after.at(REQUIRED)).hasSize(40);
+    assertThat(new NodeSelection(after.path("spec")).admits(ten)).isTrue();
+    assertThat(new NodeSelection(after.path("spec")).admits(five)).isFalse();
+    assertThat(mutator.mutate(after, cluster(ten, alsoTen, five)))
+        .isInstanceOf(Mutation.Unchanged.class);
+  }
+
+  @Test
+  void termThatWouldBeTooLargeTwice_isNotDoubled() {
+    ObjectNode pod = half();
+    String names =
+        IntStream.range(0, 4_100).mapToObj("'n%d'"::formatted).collect(Collectors.joining(","));
+    String term = "{'key':'zone','operator':'In','values':['z1',%s]}".formatted(names);
+    ((ObjectNode) pod.path("spec")).set("affinity", affinity(term(term)));
+    var ten = node("ten", DISCOVERED, OURS, "10", "zone", "z1");
+    var alsoTen = node("also-ten", DISCOVERED, OURS, "10", "zone", "z1");
+    var five = node("five", DISCOVERED, OURS, "5", "zone", "z1");
+    JsonNode after = apply(mutator.mutate(pod, cluster(ten, alsoTen, five)), pod);
+    assertThat(after.at(REQUIRED)).hasSize(1);
     assertThat(new NodeSelection(after.path("spec")).admits(ten)).isTrue();
     assertThat(new NodeSelection(after.path("spec")).admits(five)).isFalse();
     assertThat(mutator.mutate(after, cluster(ten, alsoTen, five)))
