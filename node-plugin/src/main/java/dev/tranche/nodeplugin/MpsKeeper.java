@@ -44,6 +44,13 @@ final class MpsKeeper {
             });
   }
 
+  /** Returns whether daemons serve this plan. Blocks; before the event loop needs this. */
+  boolean serving(MpsPlan plan) {
+    return file.read(System.nanoTime() / 1_000_000, System.currentTimeMillis())
+            instanceof MpsStatus.Serving(var lines)
+        && lines.equals(plan.lines());
+  }
+
   /**
    * Returns the availability of the daemons in the plan, by the last status. Reads the status again
    * if daemons are newly needed.

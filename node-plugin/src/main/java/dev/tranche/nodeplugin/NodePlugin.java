@@ -41,10 +41,12 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 import java.util.function.ToIntFunction;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -79,7 +81,8 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
   private final ProblemEvents problems = new ProblemEvents(events, metrics);
   private final Host host;
   private String advertisedSummary = "";
-  // Written for the keeper of the MPS control daemons; null before the first.
+  // Written for the keeper of the MPS control daemons; null before the first. At the start it is
+  // that of an earlier run, if daemons serve it.
   private @Nullable MpsPlan mpsPlan;
   private String requestedConfig = "";
   // The newest config cannot even be read, so another one is in use.
@@ -223,6 +226,11 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
             AssignmentFile.parse(kept, System.currentTimeMillis())
                 .forEach(a -> assignments.receive(a, nowMs)));
     heldKeeper.load(kept -> state.held().restore(HeldFile.parse(kept)));
+    planKeeper.load(
+        kept -> {
+          MpsPlan earlier = MpsPlan.parse(new String(kept, UTF_8));
+          mpsPlan = mps.serving(earlier) ? earlier : null;
+        });
   }
 
   private byte[] assignmentFile() {
@@ -374,11 +382,7 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
   }
 
   private void updateMps() {
-    MpsPlan plan = state.mpsPlan(standAlone).orElse(mpsPlan);
-    if (plan != null && !plan.equals(mpsPlan)) {
-      mpsPlan = plan;
-      planKeeper.save();
-    }
+    state.mpsPlan(standAlone).ifPresent(this::planMps);
     MpsAvailability before = state.mps();
     MpsAvailability now = mps.availability(state.requiredMps(standAlone));
     if (now.equals(before)) {
@@ -389,6 +393,16 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
       announce(now);
     }
     sendReport();
+  }
+
+  // A plan that only lacks a lost GPU would end the daemon, and all clients on the other GPUs.
+  private void planMps(MpsPlan now) {
+    Set<String> listed =
+        state.gpus().stream().map(gpu -> gpu.info().uuid()).collect(Collectors.toSet());
+    if (mpsPlan == null || !mpsPlan.covers(now, listed)) {
+      mpsPlan = now;
+      planKeeper.save();
+    }
   }
 
   private void announce(MpsAvailability now) {

@@ -227,8 +227,7 @@ class MpsIT {
     assertThat(nvml.computeMode(0)).isZero();
   }
 
-  @Test
-  void plugin_advertisesWholeGpusUntilTheDaemonServes() throws Exception {
+  private void configOfTenReplicas() throws IOException {
     Files.writeString(
         Files.createDirectory(folder.resolve("config")).resolve("any"),
         """
@@ -239,8 +238,44 @@ class MpsIT {
               - name: nvidia.com/gpu
                 replicas: 10
         """);
+  }
+
+  private FakeKubelet kubelet() throws Exception {
     FakeKubelet kubelet = new FakeKubelet(Files.createDirectory(folder.resolve("dp")));
     kubelet.start();
+    return kubelet;
+  }
+
+  @Test
+  void pluginThatStartsWhileAGpuIsLost_leavesTheDaemonToTheOthers() throws Exception {
+    nvml.state(gpu(0, ""), gpu(1, ""));
+    configOfTenReplicas();
+    FakeKubelet kubelet = kubelet();
+    try {
+      daemon();
+      PluginProcess first = plugin(kubelet);
+      await("plugin.log", () -> kubelet.healthy() == 20);
+      String planned = Files.readString(folder.resolve("state/mps-plan"));
+      assertThat(planned).hasLineCount(2);
+      long pid = mps.pid();
+      long quits = mps.commandCount("quit");
+      first.terminate(30);
+      nvml.state(gpu(0, ""), gpu(1, "lost=1"));
+      plugin(kubelet);
+      await("plugin.log", () -> kubelet.devices().size() == 10 && kubelet.healthy() == 10);
+      assertThat(get("plugin.log", "/readyz")).isEqualTo("200 ok\n");
+      assertThat(folder.resolve("state/mps-plan")).hasContent(planned);
+      assertThat(mps.pid()).isEqualTo(pid);
+      assertThat(mps.commandCount("quit")).isEqualTo(quits);
+    } finally {
+      kubelet.close();
+    }
+  }
+
+  @Test
+  void plugin_advertisesWholeGpusUntilTheDaemonServes() throws Exception {
+    configOfTenReplicas();
+    FakeKubelet kubelet = kubelet();
     try {
       plugin(kubelet);
       await("plugin.log", () -> kubelet.healthy() == 1);

@@ -7,6 +7,7 @@ import dev.tranche.process.ops.Probe;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BiConsumer;
@@ -102,7 +103,10 @@ final class MpsControl {
 
   private void readPlan() {
     try {
-      plan = planFile.readText().map(MpsPlan::parse).orElse(plan);
+      Optional<String> text = planFile.readText();
+      if (text.isPresent()) {
+        plan = MpsPlan.parse(text.get());
+      }
     } catch (IOException e) {
       LOG.warn("cannot read the plugin's plan: {}", e.toString());
     }

@@ -4,11 +4,13 @@ import dev.tranche.nodeplugin.config.Config;
 import dev.tranche.nodeplugin.config.Sharing.SharingStrategy;
 import dev.tranche.nodeplugin.gpu.GpuSharing;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
+import java.io.IOException;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
 
@@ -90,7 +92,20 @@ public record MpsPlan(List<MpsSet> sets) {
             set.allGpus());
   }
 
-  static MpsPlan parse(String text) {
+  /**
+   * Parses the file's text.
+   *
+   * @throws IOException if another version of the plugin has written it in another format
+   */
+  public static MpsPlan parse(String text) throws IOException {
+    try {
+      return parseLines(text);
+    } catch (IndexOutOfBoundsException | IllegalArgumentException e) {
+      throw new IOException("no plan for MPS control daemons: " + e, e);
+    }
+  }
+
+  private static MpsPlan parseLines(String text) {
     Map<String, MpsSet> sets = new LinkedHashMap<>();
     for (String line : text.lines().toList()) {
       String[] of = line.split(" ", -1);
@@ -100,6 +115,18 @@ public record MpsPlan(List<MpsSet> sets) {
       sets.merge(of[0], new MpsSet(of[0], List.of(gpu), oneReplicaEach, allGpus), MpsSet::plus);
     }
     return new MpsPlan(List.copyOf(sets.values()));
+  }
+
+  /**
+   * Returns whether the daemons of this plan can stay for that one: its GPUs are the same, or only
+   * lack some that NVML does not list.
+   *
+   * @param listed uuids of the GPUs that NVML lists
+   */
+  public boolean covers(MpsPlan now, Set<String> listed) {
+    List<MpsGpu> planned = now.gpus();
+    return now.sets.stream().allMatch(set -> sets.stream().anyMatch(own -> own.covers(set)))
+        && gpus().stream().allMatch(gpu -> planned.contains(gpu) || !listed.contains(gpu.uuid()));
   }
 
   public boolean needed() {

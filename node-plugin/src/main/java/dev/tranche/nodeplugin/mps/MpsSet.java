@@ -26,6 +26,15 @@ record MpsSet(String resource, List<MpsGpu> gpus, boolean oneReplicaEach, boolea
         allGpus);
   }
 
+  /** Returns whether the daemon of this set has all GPUs of the other, with the same limits. */
+  boolean covers(MpsSet other) {
+    return resource.equals(other.resource)
+        && gpus.containsAll(other.gpus)
+        && oneReplicaEach == other.oneReplicaEach
+        // With allGpus it would also use a GPU that is no longer in its set.
+        && (other.allGpus || !allGpus);
+  }
+
   /**
    * Returns the commands that set the daemon's defaults, which a client can only lower. If no
    * client can have more than one replica, they are one replica's, as NVIDIA's plugin sets them.

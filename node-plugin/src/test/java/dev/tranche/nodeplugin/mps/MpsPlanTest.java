@@ -1,6 +1,7 @@
 package dev.tranche.nodeplugin.mps;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.tranche.nodeplugin.config.Config;
 import dev.tranche.nodeplugin.config.Configs;
@@ -10,8 +11,10 @@ import dev.tranche.nodeplugin.gpu.MpsClientLimit;
 import dev.tranche.nodeplugin.gpu.SharingPlan;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
 import dev.tranche.nodeplugin.nvml.Mig;
+import java.io.IOException;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -70,7 +73,41 @@ class MpsPlanTest {
   }
 
   @Test
-  void text_isReadAsThePlan() {
+  void daemonOfMoreGpus_staysOnlyForThoseThatAreNotListed() {
+    MpsPlan both = plan(true, sharing(4, true), sharing(4, true));
+    MpsPlan first = MpsPlan.of(Map.of("GPU-0", sharing(4, true)), GPUS.subList(0, 1), true);
+    Set<String> all = Set.of("GPU-0", "GPU-1");
+    assertThat(both.covers(both, all)).isTrue();
+    assertThat(both.covers(first, Set.of("GPU-0"))).isTrue();
+    assertThat(both.covers(MpsPlan.NONE, Set.of())).isTrue();
+    assertThat(both.covers(first, all)).isFalse();
+    assertThat(first.covers(both, all)).isFalse();
+    assertThat(both.covers(plan(true, sharing(4, true), sharing(5, true)), all)).isFalse();
+    assertThat(both.covers(plan(false, sharing(4, true), sharing(4, true)), all)).isFalse();
+    MpsPlan returned = MpsPlan.of(sharingOfBoth(4), GPUS.reversed(), true);
+    assertThat(both.covers(returned, all)).isTrue();
+  }
+
+  @Test
+  void daemonOfAllGpus_isReplacedForOneMore_whichItWouldUse() {
+    MpsPlan second = plan(true, GpuSharing.unshared("nvidia.com/gpu"), sharing(4, true));
+    MpsPlan alone = MpsPlan.of(Map.of("GPU-1", sharing(4, true)), GPUS.subList(1, 2), true);
+    assertThat(alone.covers(second, Set.of("GPU-0", "GPU-1"))).isFalse();
+    assertThat(second.covers(alone, Set.of("GPU-1"))).isTrue();
+  }
+
+  private static Map<String, GpuSharing> sharingOfBoth(int replicas) {
+    return Map.of("GPU-0", sharing(replicas, true), "GPU-1", sharing(replicas, true));
+  }
+
+  @Test
+  void textThatIsNoPlan_isAnIoException() {
+    assertThatThrownBy(() -> MpsPlan.parse("nvidia.com/gpu GPU-0 many\n"))
+        .isInstanceOf(IOException.class);
+  }
+
+  @Test
+  void text_isReadAsThePlan() throws IOException {
     for (boolean one : List.of(true, false)) {
       MpsPlan both = plan(one, sharing(10, true), sharing(10, true));
       assertThat(MpsPlan.parse(both.text())).isEqualTo(both);
