@@ -152,7 +152,8 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
     if (options.podMetrics()) {
       metrics.showContainers(options.nodeName());
     }
-    this.sampleEvents = new SampleEvents(events, metrics, failures, overuse);
+    this.sampleEvents =
+        new SampleEvents(events, metrics, failures, overuse, () -> System.nanoTime() / 1_000_000);
     gauges();
   }
 

@@ -19,26 +19,42 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.LongSupplier;
 
 /**
  * Reports the changes in each sample: to people as events, to Prometheus as series. Confined to the
  * event loop.
  */
 final class SampleEvents {
+  /** Between events of one GPU that has one fault after the other. */
+  static final long FAULT_REPEAT_MS = 60_000;
+
   private final EventBuffer events;
   private final NodeMetrics metrics;
   private final Failures failures;
   private final Overuse overuse;
+  private final LongSupplier clockMs;
+  // By uuid: the last event of the GPU's health.
+  private final Map<String, Long> writtenMs = new HashMap<>();
   // GPUs that were read at least once.
   private final Set<String> readBefore = new HashSet<>();
   private Grants grants = new Grants(Map.of());
   private List<Object> grantsInputs = List.of();
 
-  SampleEvents(EventBuffer events, NodeMetrics metrics, Failures failures, Overuse overuse) {
+  /**
+   * @param clockMs any monotonic clock
+   */
+  SampleEvents(
+      EventBuffer events,
+      NodeMetrics metrics,
+      Failures failures,
+      Overuse overuse,
+      LongSupplier clockMs) {
     this.events = events;
     this.metrics = metrics;
     this.failures = failures;
     this.overuse = overuse;
+    this.clockMs = clockMs;
   }
 
   /**
@@ -79,7 +95,14 @@ final class SampleEvents {
         "Changes of a GPU's health.",
         "to",
         change.now().metricLabel());
-    events.node(change.reason(), change.message(), !change.now().healthy());
+    // An ECC storm is a fault with another count each second, and would leave no other event.
+    long nowMs = clockMs.getAsLong();
+    if (!change.moreOfAFault()
+        || nowMs - writtenMs.getOrDefault(change.uuid(), nowMs - FAULT_REPEAT_MS)
+            >= FAULT_REPEAT_MS) {
+      writtenMs.put(change.uuid(), nowMs);
+      events.node(change.reason(), change.message(), !change.now().healthy());
+    }
   }
 
   private boolean updateContainers(

@@ -36,7 +36,8 @@ class ContainerMetricsTest {
           new EventBuffer(metrics, () -> 1_000, () -> {}),
           metrics,
           failures,
-          new Overuse(new OveruseOptions(0.05, 3, false)));
+          new Overuse(new OveruseOptions(0.05, 3, false)),
+          () -> 1_000);
 
   private void sample(List<ContainerUse> uses, ContainerLimit... limits) {
     metrics.showContainers("node");

@@ -51,7 +51,7 @@ class GpuFailureTest {
 
   @Test
   void sample_isTakenOver_andTheOthersEventsAreWritten() {
-    var sampleEvents = new SampleEvents(events, metrics, failures, overuse);
+    var sampleEvents = new SampleEvents(events, metrics, failures, overuse, () -> 1_000);
     assertThat(sampleEvents.sampled(state, gpus())).isFalse();
     assertThat(events.newest()).singleElement().returns("GpuMemoryErrors", e -> e.getReason());
     assertThat(metric()).endsWith(" 1.0");
