@@ -8,9 +8,12 @@ import dev.tranche.nodeplugin.nvml.Mig;
 import dev.tranche.nodeplugin.nvml.Nvml;
 import dev.tranche.nodeplugin.nvml.NvmlException;
 import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.function.LongSupplier;
 import java.util.stream.Collectors;
@@ -38,7 +41,7 @@ public final class GpuWatch {
   private final ErrorWatch errorWatch;
   private final GpuFailures failures;
   private final ContainerUses usage;
-  // By index: why a GPU did not tell its identity at the last listing.
+  // By index: why a GPU, or a MIG device of it, did not tell its identity at the last listing.
   private final Map<Integer, String> unidentified = new TreeMap<>();
   // The same, as last logged: several such GPUs must not log a line at each listing.
   private final Map<Integer, String> logged = new HashMap<>();
@@ -104,11 +107,16 @@ public final class GpuWatch {
   private void find(Nvml session, int index) {
     try {
       GpuInfo info = session.info(index);
-      logged.remove(index);
       gpus.add(info, index);
       errorWatch.add(session, info, index);
-      session.migDevices(info).forEach(device -> gpus.add(device, index));
+      Set<String> leftOut = new LinkedHashSet<>();
+      session.migDevices(info, leftOut::add).forEach(device -> gpus.add(device, index));
       gpus.migDevicesListed(info);
+      if (leftOut.isEmpty()) {
+        logged.remove(index);
+      } else {
+        complain(index, String.join("; ", leftOut));
+      }
     } catch (RuntimeException e) {
       NvmlException.rethrowIfDriverGone(e);
       // Whatever is wrong with this GPU, the others are usable, and it is looked for again. Its
@@ -120,7 +128,7 @@ public final class GpuWatch {
   private void complain(int index, String why) {
     unidentified.put(index, "GPU " + index + ": " + why);
     if (!why.equals(logged.put(index, why))) {
-      LOG.warn("GPU {} is left out until it answers: {}", index, why);
+      LOG.warn("GPU {} or a MIG device of it is left out: {}", index, why);
     }
   }
 
@@ -147,14 +155,19 @@ public final class GpuWatch {
 
   // Those that are known and lost are unhealthy GPUs, and shown as such.
   private Optional<NodeProblem> unidentifiedGpus() {
-    int missing = count - gpus.gpuCount();
-    return missing <= 0 || nvml == null
+    long withoutMigDevices =
+        gpus.presentIndexes().values().stream()
+            .distinct()
+            .filter(unidentified::containsKey)
+            .count();
+    int missing = Math.max(0, count - gpus.gpuCount()) + (int) withoutMigDevices;
+    return missing == 0 || nvml == null
         ? Optional.empty()
         : Optional.of(
             new NodeProblem(
                 Reason.GPU_NOT_IDENTIFIED,
                 missing,
-                "NVML counts %d GPUs, of which %d have never returned their uuid and are not advertised: %s"
+                "NVML counts %d GPUs, of which %d have never returned their uuid, or have MIG devices without one or without a profile, and these are not advertised: %s"
                     .formatted(count, missing, String.join("; ", unidentified.values()))));
   }
 
@@ -265,9 +278,13 @@ public final class GpuWatch {
 
   private boolean migDevicesChanged(Nvml session, GpuInfo known) {
     try {
-      GpuInfo now = session.info(gpus.index(known));
+      int index = gpus.index(known);
+      GpuInfo now = session.info(index);
+      Set<String> leftOut = new HashSet<>();
+      List<GpuInfo> devices = session.migDevices(now, leftOut::add);
       return !now.mig().equals(known.mig())
-          || !migByUuid(session.migDevices(now)).equals(migByUuid(gpus.migDevicesOf(known)));
+          || !migByUuid(devices).equals(migByUuid(gpus.migDevicesOf(known)))
+          || leftOut.isEmpty() == unidentified.containsKey(index);
     } catch (RuntimeException e) {
       NvmlException.rethrowIfDriverGone(e);
       failures.reason(known.index(), e);

@@ -9,7 +9,7 @@ package dev.tranche.nodeplugin.gpu;
 public record NodeProblem(Reason reason, int count, String sentence) {
   /** What is wrong; the names are also the reasons of events and a metric's label. */
   public enum Reason {
-    /** NVML counts GPUs that have never told who they are. */
+    /** NVML counts GPUs, or lists MIG devices, that do not tell who they are. */
     GPU_NOT_IDENTIFIED("GpuNotIdentified"),
     /** NVML reports errors of GPUs, but waiting for them fails. */
     GPU_ERRORS_UNWATCHED("GpuErrorsUnwatched"),

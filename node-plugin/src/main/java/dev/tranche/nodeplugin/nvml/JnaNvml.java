@@ -10,6 +10,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 
 /** Calls NVML through JNA. All calls reuse one block of native memory. */
@@ -160,7 +161,7 @@ public final class JnaNvml implements AdminNvml {
   }
 
   @Override
-  public List<GpuInfo> migDevices(GpuInfo gpu) {
+  public List<GpuInfo> migDevices(GpuInfo gpu, Consumer<String> leftOut) {
     List<GpuInfo> migDevices = new ArrayList<>();
     if (gpu.mig() instanceof Mig.On) {
       long device = handle(gpu.index());
@@ -170,7 +171,15 @@ public final class JnaNvml implements AdminNvml {
       for (int migIndex = 0; migIndex < maxDevices; migIndex++) {
         OptionalLong handle = findMig(device, migIndex);
         if (handle.isPresent()) {
-          migDevices.add(migDevice(gpu, migIndex, handle.getAsLong(), caps));
+          try {
+            migDevices.add(migDevice(gpu, migIndex, handle.getAsLong(), caps));
+          } catch (NvmlException e) {
+            // A device that is missing here counts as removed, so a passing failure must be seen.
+            if (!e.unsupported()) {
+              throw e;
+            }
+            leftOut.accept(e.getMessage());
+          }
         }
       }
     }

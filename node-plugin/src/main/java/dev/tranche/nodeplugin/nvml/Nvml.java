@@ -3,6 +3,7 @@ package dev.tranche.nodeplugin.nvml;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Consumer;
 
 /**
  * The calls of NVML that the plugin uses. GPUs are identified by NVML's index, from 0. Not
@@ -21,6 +22,15 @@ public interface Nvml extends AutoCloseable {
 
   /** Returns the MIG devices of a GPU, in NVML's order; none if MIG is off. */
   default List<GpuInfo> migDevices(GpuInfo gpu) {
+    return migDevices(gpu, why -> {});
+  }
+
+  /**
+   * Returns the MIG devices as {@link #migDevices(GpuInfo)}.
+   *
+   * @param leftOut is told why a device is not among them
+   */
+  default List<GpuInfo> migDevices(GpuInfo gpu, Consumer<String> leftOut) {
     return List.of();
   }
 

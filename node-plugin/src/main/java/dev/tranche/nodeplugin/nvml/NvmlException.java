@@ -35,6 +35,11 @@ public final class NvmlException extends RuntimeException {
     return code == NvmlCode.FUNCTION_NOT_FOUND;
   }
 
+  /** The driver, or this GPU, does not have what was asked for; it will not have it later. */
+  boolean unsupported() {
+    return NvmlCode.unsupported(code);
+  }
+
   /** NVML itself is gone, for example while a driver is reloaded, and must be started again. */
   public boolean driverGone() {
     return code == NvmlCode.UNINITIALIZED

@@ -15,6 +15,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.Consumer;
 import java.util.stream.IntStream;
 
 /** A machine whose driver and GPUs fail in the ways that real ones do, and recover. */
@@ -117,7 +118,7 @@ final class FailingMachine implements Nvml {
   }
 
   @Override
-  public List<GpuInfo> migDevices(GpuInfo gpu) {
+  public List<GpuInfo> migDevices(GpuInfo gpu, Consumer<String> leftOut) {
     Board board = answering(gpu.index());
     return board.migOn
         ? IntStream.range(0, board.migDevices.size())

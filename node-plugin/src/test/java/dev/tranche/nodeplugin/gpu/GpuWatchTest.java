@@ -309,6 +309,24 @@ class GpuWatchTest {
   }
 
   @Test
+  void migDeviceThatIsLeftOut_isAProblem_untilItIsGone() {
+    nvml.uuids.removeLast();
+    nvml.migDevices.put("GPU-a", List.of("MIG-1"));
+    nvml.unnamedMigDevices.add("it has no profile");
+    GpuWatch watch = watch("");
+    assertThat(uuids(watch)).containsExactly("GPU-a", "MIG-1");
+    assertThat(watch.problems())
+        .singleElement()
+        .returns(NodeProblem.Reason.GPU_NOT_IDENTIFIED, NodeProblem::reason)
+        .returns(1, NodeProblem::count)
+        .satisfies(it -> assertThat(it.sentence()).contains("GPU 0: it has no profile"));
+    nvml.unnamedMigDevices.clear();
+    nowMs += REOPEN_MS;
+    watch.sample();
+    assertThat(watch.problems()).isEmpty();
+  }
+
+  @Test
   void loadThatCannotBeRead_isAProblem() {
     GpuWatch watch = watch("");
     nvml.unreadable = "GPU-b";

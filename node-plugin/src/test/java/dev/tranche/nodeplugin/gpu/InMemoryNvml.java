@@ -17,6 +17,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.Consumer;
 import java.util.stream.IntStream;
 
 /**
@@ -32,6 +33,8 @@ final class InMemoryNvml implements Nvml {
   final Deque<GpuEvent> events = new ArrayDeque<>();
   // By uuid of their GPU, which has MIG on.
   final Map<String, List<String>> migDevices = new HashMap<>();
+  // Why MIG devices of any GPU are left out.
+  final List<String> unnamedMigDevices = new ArrayList<>();
   String driver = "1";
   long eccErrors;
   boolean gone;
@@ -85,7 +88,8 @@ final class InMemoryNvml implements Nvml {
   }
 
   @Override
-  public List<GpuInfo> migDevices(GpuInfo gpu) {
+  public List<GpuInfo> migDevices(GpuInfo gpu, Consumer<String> leftOut) {
+    unnamedMigDevices.forEach(leftOut);
     List<String> names = migDevices.getOrDefault(gpu.uuid(), List.of());
     return IntStream.range(0, names.size())
         .mapToObj(

@@ -9,6 +9,7 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
@@ -128,6 +129,21 @@ class JnaNvmlIT {
       assertThat(nvml.readMig(1, 0)).isEqualTo(new GpuReading(12L << 20, 100, 1));
       assertThat(nvml.readMig(1, 3)).isEqualTo(new GpuReading(0, 0, 0));
       assertThatThrownBy(() -> nvml.readMig(1, 1)).hasMessage("MIG device 1:1 is gone");
+    }
+  }
+
+  @Test
+  void migDeviceWithoutAKnownProfile_isLeftOut_andTold() throws Exception {
+    fake.state(
+        MIG_GPU,
+        "mig gpu=0 index=0 uuid=MIG-0 profile=1g.new gi=7 ci=0 memory_mib=4864",
+        "mig gpu=0 index=1 uuid=MIG-1 profile=1g.5gb gi=8 ci=0 memory_mib=4864");
+    try (Nvml nvml = JnaNvml.open(fake.root())) {
+      List<String> leftOut = new ArrayList<>();
+      assertThat(nvml.migDevices(nvml.info(0), leftOut::add))
+          .extracting(GpuInfo::uuid)
+          .containsExactly("MIG-1");
+      assertThat(leftOut).singleElement().asString().contains("MIG 1g.new");
     }
   }
 
