@@ -294,6 +294,11 @@ final class NodeProcess implements NvmlThread.Listener, NodePlugin.Host {
   }
 
   @Override
+  public void restarting() {
+    watchdog.restarting();
+  }
+
+  @Override
   public void gone(List<GpuStatus> gpus) {
     watchdog.gone();
     passToLoop(gpus);

@@ -33,6 +33,9 @@ public final class NvmlThread implements AutoCloseable {
     /** NVML is about to be started, which may hang forever. */
     default void starting() {}
 
+    /** NVML is restarted for a missing GPU or its errors, although other GPUs work. */
+    default void restarting() {}
+
     /** NVML does not start. Return false to give up, true to try again later. */
     boolean unavailable(NvmlException reason);
 
@@ -155,6 +158,9 @@ public final class NvmlThread implements AutoCloseable {
       listener.read(nvml, gpus.presentIndexes());
       reportSample();
       if (gpus.restartNeeded()) {
+        if (gpus.gpus().stream().anyMatch(gpu -> gpu.health().healthy())) {
+          listener.restarting();
+        }
         return true;
       }
       reportWatchState();

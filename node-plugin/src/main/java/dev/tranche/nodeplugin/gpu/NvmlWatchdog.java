@@ -15,15 +15,18 @@ public final class NvmlWatchdog {
   private static final int INTERVALS = 10;
   // The driver may be replaced meanwhile; a longer outage may be caused by this container.
   private static final long UNUSABLE_MAX_MS = 300_000;
+  // The session that was closed had working GPUs, so the cause is likely this container.
+  private static final long RESTART_MAX_MS = 30_000;
 
   private final long silenceMaxMs;
   private final LongSupplier clockMs;
   // Null before the first call, and while there is no driver to call.
   private volatile @Nullable Awaited awaited;
   // Null while NVML works, and before it has worked.
-  private volatile @Nullable Long goneSinceMs;
+  private volatile @Nullable Awaited outage;
+  private volatile boolean restarting;
 
-  /** When NVML last answered or was first called, and how long the next answer may take. */
+  /** Since when NVML must answer or work again, and how long that may take. */
   private record Awaited(long sinceMs, long maxMs) {}
 
   /**
@@ -40,17 +43,23 @@ public final class NvmlWatchdog {
     awaited = new Awaited(clockMs.getAsLong(), Math.max(START_MIN_MS, silenceMaxMs));
   }
 
+  /** NVML works and is restarted all the same. */
+  public void restarting() {
+    restarting = true;
+  }
+
   /** NVML has worked before and does not work now; it is retried. */
   public void gone() {
-    if (goneSinceMs == null) {
-      goneSinceMs = clockMs.getAsLong();
+    if (outage == null) {
+      outage = new Awaited(clockMs.getAsLong(), restarting ? RESTART_MAX_MS : UNUSABLE_MAX_MS);
     }
     disarm();
   }
 
   /** NVML has started, or has been sampled. */
   public void answered() {
-    goneSinceMs = null;
+    restarting = false;
+    outage = null;
     awaited = new Awaited(clockMs.getAsLong(), silenceMaxMs);
   }
 
@@ -73,11 +82,11 @@ public final class NvmlWatchdog {
 
   /** Returns why the process should be restarted; empty while it need not. */
   public Optional<String> failure() {
-    Long since = goneSinceMs;
-    if (since != null && clockMs.getAsLong() - since > UNUSABLE_MAX_MS) {
+    Awaited gone = outage;
+    if (gone != null && silentMs(gone) > gone.maxMs()) {
       return Optional.of(
           "NVML has worked before and cannot be used for %d s, %d s at most: a new container may have the devices and the driver's library that this one lacks"
-              .formatted((clockMs.getAsLong() - since) / 1_000, UNUSABLE_MAX_MS / 1_000));
+              .formatted(silentMs(gone) / 1_000, gone.maxMs() / 1_000));
     }
     return Optional.ofNullable(awaited)
         .filter(now -> silentMs(now) > now.maxMs())

@@ -68,6 +68,24 @@ class NvmlWatchdogTest {
   }
 
   @Test
+  void restartOfWorkingGpus_thatFails_isDeathAfterHalfAMinute_unlessItWorksLater() {
+    NvmlWatchdog watchdog = new NvmlWatchdog(1_000, () -> nowMs);
+    watchdog.answered();
+    watchdog.restarting();
+    watchdog.start();
+    watchdog.gone();
+    nowMs += 30_000;
+    watchdog.gone();
+    assertThat(watchdog.failure()).isEmpty();
+    nowMs++;
+    assertThat(watchdog.failure().orElseThrow()).contains("30 s at most");
+    watchdog.answered();
+    watchdog.gone();
+    nowMs += 30_001;
+    assertThat(watchdog.failure()).isEmpty();
+  }
+
+  @Test
   void nvmlThatIsGone_isDeathAfterFiveMinutes_howeverOftenItIsTried() {
     NvmlWatchdog watchdog = new NvmlWatchdog(1_000, () -> nowMs);
     watchdog.answered();
