@@ -39,7 +39,8 @@ class DashboardsE2E extends Scenario {
           "Uncorrectable memory errors", "GPUs that count no ECC errors, as most without ECC",
           "Temperature", "GPUs that do not tell",
           "Power", "GPUs that do not tell",
-          "Events by reason", "counted from the first event");
+          "Events by reason", "counted from the first event",
+          "Waste", "pods that have not used a GPU for an hour");
 
   private final List<LocalPortForward> forwards = new ArrayList<>();
 

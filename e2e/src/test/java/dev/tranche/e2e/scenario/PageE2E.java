@@ -35,6 +35,10 @@ class PageE2E extends Scenario {
   private final Queue<String> forbidden = new ConcurrentLinkedQueue<>();
   private Chromium chromium;
   private LocalPortForward forward;
+
+  /** The same after the forward has ended. */
+  private String origin = "";
+
   private Page page;
 
   @BeforeEach
@@ -42,6 +46,7 @@ class PageE2E extends Scenario {
     PlaywrightAssertions.setDefaultAssertionTimeout(PATIENCE_MS);
     chromium = new Chromium(Path.of(".."));
     forward = forward(0);
+    origin = "http://127.0.0.1:" + forward.getLocalPort() + "/";
     var options =
         new Browser.NewContextOptions()
             .setViewportSize(1280, 900)
@@ -58,7 +63,7 @@ class PageE2E extends Scenario {
         });
     page.onRequest(
         request -> {
-          if (!request.url().startsWith(url("")) && !request.url().startsWith("data:")) {
+          if (!request.url().startsWith(origin) && !request.url().startsWith("data:")) {
             forbidden.add("elsewhere: " + request.url());
           }
         });
@@ -88,7 +93,7 @@ class PageE2E extends Scenario {
   }
 
   private String url(String query) {
-    return "http://127.0.0.1:" + forward.getLocalPort() + "/" + query;
+    return origin + query;
   }
 
   @Test
