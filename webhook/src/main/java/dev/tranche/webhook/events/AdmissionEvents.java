@@ -101,7 +101,9 @@ public final class AdmissionEvents implements AutoCloseable {
                 () -> Events.pod(pod.namespace(), metadata.path("name").asText(""), uid(metadata)));
     String what = "%s, %s".formatted(found.finding(), found.outcome());
     String message = Printable.message(found.description()) + " (" + what + ")";
-    UUID id = Events.uuid(regarding + what);
+    // A pod of a generateName has no name yet.
+    String unnamed = regarding.getName().isEmpty() ? podName : "";
+    UUID id = Events.uuid(regarding + unnamed + what);
     if (isDue(id)) {
       if (findingLog.tryAcquire(Printable.name(pod.namespace()))) {
         LOG.info("guard: pod {} {}: {}", podName, found.outcome(), found.description());

@@ -10,6 +10,10 @@ import dev.tranche.webhook.guard.FindingOutcome;
 import dev.tranche.webhook.guard.GuardedPod;
 import dev.tranche.webhook.metrics.WebhookMetrics;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.logging.Level;
+import java.util.logging.Logger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -53,6 +57,25 @@ class AdmissionEventsIT {
         GuardedPod.created("kube-system", pod),
         new FindingOutcome(Finding.PRIVILEGED, "x", FindingOutcome.Outcome.AUDITED, false));
     assertThat(events.queued()).isZero();
+  }
+
+  /** A pod that somebody creates by generateName has no name yet. */
+  @Test
+  void podsWithoutAName_areEachLogged() {
+    var lines = new ArrayList<String>();
+    var log = Logger.getLogger(AdmissionEvents.class.getName());
+    log.setLevel(Level.INFO);
+    log.setFilter(record -> lines.add(record.getMessage()));
+    ObjectNode pod = Reviews.annotated();
+    pod.withObject("/metadata").remove("name");
+    FindingOutcome found =
+        new FindingOutcome(Finding.PRIVILEGED, "x", FindingOutcome.Outcome.AUDITED, false);
+    for (String name : List.of("team/a-*", "team/b-*", "team/a-*")) {
+      events.found(name, GuardedPod.created("team", pod), found);
+    }
+    log.setFilter(null);
+    log.setLevel(null);
+    assertThat(lines).hasSize(2).first().asString().contains("team/a-*");
   }
 
   private static ObjectNode owned(String version, String kind, String name) {
