@@ -55,7 +55,9 @@ class SecurityPageTest {
               "pose as the API server or as another user",
               EXTENDER + "NamespaceViewIT#onlyTheApiServer_mayCallItsPort",
               EXTENDER + "NamespaceViewIT#headersOfTheApiServer_countAlone"),
-          Claim.of("cause events for objects that do not exist", WEBHOOK + "AdmissionEventsIT#"),
+          Claim.of(
+              "cause events with names that Kubernetes does not take",
+              WEBHOOK + "AdmissionEventsIT#"),
           Claim.of(
               "forge lines of a log, an event or a page",
               WEBHOOK + "HostileTextTest#",

@@ -22,6 +22,7 @@ import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -41,7 +42,7 @@ public final class AdmissionEvents implements AutoCloseable {
 
   /**
    * Anyone who reaches the port can post a review that names any object. So an Event has only names
-   * that Kubernetes takes, and no text of its own choice.
+   * that Kubernetes takes, and one of our sentences, which quotes short values alone.
    */
   private static final Pattern NAME = Pattern.compile("[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?");
 
@@ -49,6 +50,9 @@ public final class AdmissionEvents implements AutoCloseable {
   private static final Pattern API_VERSION =
       Pattern.compile("([-a-z0-9.]{1,253}/)?v[a-z0-9]{1,62}");
   private static final Pattern UID = Pattern.compile("[-a-zA-Z0-9]{1,64}");
+
+  /** What warnings quote in full: names of containers, schedulers and annotations, and labels. */
+  private static final Pattern QUOTED = Pattern.compile("[-A-Za-z0-9_./]{0,317}");
 
   private static final String COMPONENT = "tranche-webhook";
   private static final Duration AGAIN_AFTER = Duration.ofMinutes(10);
@@ -120,6 +124,7 @@ public final class AdmissionEvents implements AutoCloseable {
    */
   public void warned(String namespace, JsonNode pod, List<String> warnings) {
     controllerOf(namespace, pod.path("metadata"))
+        .filter(controller -> quotedFrom(pod).allMatch(text -> QUOTED.matcher(text).matches()))
         .ifPresent(
             controller -> {
               for (String warning : warnings) {
@@ -129,6 +134,21 @@ public final class AdmissionEvents implements AutoCloseable {
                 }
               }
             });
+  }
+
+  private static Stream<String> quotedFrom(JsonNode pod) {
+    JsonNode metadata = pod.path("metadata");
+    JsonNode spec = pod.path("spec");
+    Stream<JsonNode> values =
+        Stream.of(
+                Stream.of(spec.path("schedulerName")),
+                metadata.path("labels").valueStream(),
+                spec.path("containers").valueStream().map(each -> each.path("name")),
+                spec.path("initContainers").valueStream().map(each -> each.path("name")))
+            .flatMap(each -> each);
+    return Stream.concat(
+        values.map(each -> each.asText("")),
+        metadata.path("annotations").propertyStream().map(Map.Entry::getKey));
   }
 
   /** Returns a pod's controller; empty if it has none. */

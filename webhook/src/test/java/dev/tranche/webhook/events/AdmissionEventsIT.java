@@ -10,6 +10,7 @@ import dev.tranche.webhook.guard.FindingOutcome;
 import dev.tranche.webhook.guard.GuardedPod;
 import dev.tranche.webhook.metrics.WebhookMetrics;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.logging.Level;
@@ -18,6 +19,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** A review may name anything. */
 class AdmissionEventsIT {
@@ -57,6 +59,25 @@ class AdmissionEventsIT {
         GuardedPod.created("kube-system", pod),
         new FindingOutcome(Finding.PRIVILEGED, "x", FindingOutcome.Outcome.AUDITED, false));
     assertThat(events.queued()).isZero();
+  }
+
+  /** Warnings quote names, and Kubernetes refuses such a pod only later. */
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "{'metadata':{'annotations':{'tranche.dev/%s':''}}}",
+        "{'metadata':{'labels':{'serving.kserve.io/inferenceservice':'%s'}}}",
+        "{'spec':{'schedulerName':'%s'}}",
+        "{'spec':{'containers':[{'name':'%s'}]}}",
+        "{'spec':{'initContainers':[{'name':'%s'}]}}"
+      })
+  void warningThatQuotesASentence_isNoEvent(String pod) throws IOException {
+    for (String text : List.of("your account was closed, call 555", "x".repeat(400), "a-name")) {
+      ObjectNode quoting = owned("apps/v1", "ReplicaSet", "web-1");
+      Reviews.JSON.readerForUpdating(quoting).readValue(pod.replace('\'', '"').formatted(text));
+      events.warned("team", quoting, List.of("a warning"));
+      assertThat(events.queued()).as(text).isEqualTo(text.equals("a-name") ? 1 : 0);
+    }
   }
 
   /** A pod that somebody creates by generateName has no name yet. */
