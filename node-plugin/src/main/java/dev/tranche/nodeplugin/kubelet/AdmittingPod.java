@@ -135,7 +135,12 @@ final class AdmittingPod {
             .filter(pod -> isCandidate(pod, resource) && list.lists(pod.assignment()))
             .flatMap(
                 pod ->
-                    candidate(pod, waiting(pod, list), size, c -> list.holds(pod.assignment(), c)))
+                    candidate(
+                        pod,
+                        waiting(pod, list),
+                        size,
+                        c -> list.holds(pod.assignment(), c),
+                        c -> pod.holds(list, c)))
             .collect(Collectors.toMap(c -> c.pod().name(), c -> c, AdmittingPod::betterOfSameName))
             .values()
             .stream()
@@ -152,7 +157,7 @@ final class AdmittingPod {
   static Optional<Found> guess(Collection<PendingAssignment> pods, String resource, int size) {
     return pods.stream()
         .filter(pod -> isCandidate(pod, resource))
-        .flatMap(pod -> candidate(pod, unanswered(pod), size, c -> false))
+        .flatMap(pod -> candidate(pod, unanswered(pod), size, c -> false, c -> false))
         .filter(c -> c.match() != Match.INIT)
         .min(OLDEST)
         .map(c -> c.found(How.SIZE_AND_AGE));
@@ -204,7 +209,8 @@ final class AdmittingPod {
       PendingAssignment pod,
       List<ContainerAssignment> waiting,
       int size,
-      Predicate<ContainerAssignment> held) {
+      Predicate<ContainerAssignment> held,
+      Predicate<ContainerAssignment> begun) {
     for (int i = 0; i < waiting.size(); i++) {
       ContainerAssignment container = waiting.get(i);
       if (PendingAssignment.size(container) == size) {
@@ -219,7 +225,7 @@ final class AdmittingPod {
                 false));
       }
     }
-    List<GpuShare> shares = waiting.isEmpty() ? List.of() : sharesOfInit(pod, size);
+    List<GpuShare> shares = waiting.isEmpty() ? List.of() : sharesOfInit(pod, size, begun);
     return shares.isEmpty()
         ? Stream.empty()
         : Stream.of(
@@ -229,11 +235,15 @@ final class AdmittingPod {
   /**
    * Returns the part of what the pod holds that sidecars before the init container have not. What
    * the next container is to have comes first, since it takes over what the init container has.
+   *
+   * @param begun whether the List shows a container's devices. An answer does not tell: an earlier
+   *     init container of the same size may have been taken for it
    */
-  private static List<GpuShare> sharesOfInit(PendingAssignment pod, int size) {
+  private static List<GpuShare> sharesOfInit(
+      PendingAssignment pod, int size, Predicate<ContainerAssignment> begun) {
     var part = new HeldPart(pod.assignment());
     assigned(pod)
-        .filter(c -> pod.answered().contains(c.getContainer()))
+        .filter(begun)
         .flatMap(c -> c.getSharesList().stream())
         .forEach(s -> part.remove(s.getUuid(), s.getReplicas()));
     return part.take(unanswered(pod).stream().flatMap(c -> c.getSharesList().stream()), size);

@@ -76,6 +76,23 @@ class InitContainerCallsTest extends AllocationCallsRig {
     }
   }
 
+  /** The first init container requests as many as "main", so its answer was taken for main's. */
+  @Test
+  void secondInitContainer_getsTheGpuOfItsPod_thoughTheFirstLookedLikeAnother() {
+    assignments.receive(
+        assignment("uid-p", "p")
+            .setReplicasPerGpu(10)
+            .addContainers(container("main", "G0", 1))
+            .addContainers(container("second", "G0", 1))
+            .addHeld(share("G0", 2))
+            .build(),
+        nowMs);
+    lists("p", "main", "second");
+    List<String> free = List.of("G0::6", "G0::7", "G1::0", "G1::1", "G1::2");
+    assertThat(admit(1, List.of(), free)).containsExactly("G0::6");
+    assertThat(admit(2, List.of("G0::6"), free)).containsExactly("G0::6", "G0::7");
+  }
+
   private List<String> admit(int size, List<String> mustInclude, List<String> free) {
     var request =
         ContainerPreferredAllocationRequest.newBuilder()
