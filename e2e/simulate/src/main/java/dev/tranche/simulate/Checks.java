@@ -255,9 +255,7 @@ final class Checks {
     var holds = new ArrayList<ObservedCluster.Hold>();
     for (SimulatedNode node : world.nodes) {
       for (Hold hold : leader.core().ledger.holds(node.name)) {
-        Map<String, GpuPart> parts = new HashMap<>();
-        int of = hold.replicasPerGpu() > 0 ? hold.replicasPerGpu() : node.plugin.replicas();
-        hold.held().forEach((uuid, n) -> parts.put(uuid, GpuPart.of(n, of)));
+        Map<String, GpuPart> parts = recorded(hold, node);
         Map<String, GpuPart> has = node.kubelet.allParts().getOrDefault(hold.uid(), Map.of());
         if (mayCountMore(hold, parts, has)) {
           parts.putAll(has);
@@ -268,6 +266,27 @@ final class Checks {
       }
     }
     return holds;
+  }
+
+  private static Map<String, GpuPart> recorded(Hold hold, SimulatedNode node) {
+    var parts = new HashMap<String, GpuPart>();
+    int of = hold.replicasPerGpu() > 0 ? hold.replicasPerGpu() : node.plugin.replicas();
+    hold.held().forEach((uuid, n) -> parts.put(uuid, GpuPart.of(n, of)));
+    return parts;
+  }
+
+  /** Whether a hold there has more than the kubelet gave, as it may. */
+  private boolean countsMore(SimulatedNode node) {
+    ExtenderReplica leader = world.leader();
+    return leader != null
+        && leader.core().ledger.holds(node.name).stream()
+            .anyMatch(
+                hold -> {
+                  Map<String, GpuPart> parts = recorded(hold, node);
+                  Map<String, GpuPart> has =
+                      node.kubelet.allParts().getOrDefault(hold.uid(), Map.of());
+                  return !parts.equals(has) && mayCountMore(hold, parts, has);
+                });
   }
 
   /**
@@ -292,6 +311,7 @@ final class Checks {
     }
     return world.nodes.stream()
         .filter(node -> fitsOn(pod, node, nominated(pod, node), this::withUse))
+        .filter(node -> !countsMore(node))
         .map(node -> node.name)
         .findFirst()
         .orElse(null);
