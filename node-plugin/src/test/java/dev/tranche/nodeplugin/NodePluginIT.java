@@ -259,6 +259,7 @@ class NodePluginIT extends WithPlugin {
     kubelet.admit("new", Map.of("main", 4));
     assertThat(kubelet.held("new", "main")).allMatch(id -> id.startsWith("GPU-1::"));
     kubelet.delete("new");
+    eventually("one pod is left", () -> first.last().getHoldingsCount() == 1);
     assertThat(first.last().getHoldings(0).getDeviceIdsCount()).isEqualTo(9);
     assertThat(kubelet.registrations()).isEqualTo(1);
     rig.stopPlugin();
