@@ -67,6 +67,9 @@ final class SampleChecks {
       smiFailure = smi.isPresent() ? querySmi(smi.get()) : "";
       rounds++;
     } while (System.nanoTime() < endNs);
+    // What NVML does not tell of a GPU has no series.
+    ourSmPercent.keySet().forEach(uuid -> ourMemoryMib.computeIfAbsent(uuid, u -> new Means()));
+    ourMemoryMib.keySet().forEach(uuid -> ourSmPercent.computeIfAbsent(uuid, u -> new Means()));
     sampled(rounds);
     compare("memory used", "MiB", ourMemoryMib, theirMemoryMib, smiFailure);
     compare("SM utilization", "%", ourSmPercent, theirSmPercent, smiFailure);
