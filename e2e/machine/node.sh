@@ -81,4 +81,5 @@ if [ -n "$simulated" ]; then
   simulate_use &
   sleep 1
 fi
-exec /usr/local/bin/k3s server --node-name=$name --node-ip=$address --kubelet-arg=node-status-update-frequency=1s --kubelet-arg=cgroup-root=/tranche-demo
+exec /usr/local/bin/k3s server --node-name=$name --node-ip=$address \
+  --kubelet-arg=node-status-update-frequency=1s --kubelet-arg=sync-frequency=10s --kubelet-arg=cgroup-root=/tranche-demo

@@ -148,7 +148,7 @@ public final class Demo {
       kubectl -n demo run one-more --image=tranche-e2e/busybox:1 --annotations=tranche.dev/gpu-fraction=0.25 -- sleep infinity
       ./demo load node-a10g 1 95  # makes a GPU busy
       ./demo watch  # every GPU, live, until Ctrl-C
-      ./demo down  # removes everything
+      ./demo down  # removes the cluster
     """
         .formatted(kubeconfig, tranche.extenderUrl(), root.resolve("deploy/kubectl"));
   }

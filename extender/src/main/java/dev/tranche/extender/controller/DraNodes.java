@@ -1,6 +1,7 @@
 package dev.tranche.extender.controller;
 
 import com.fasterxml.jackson.annotation.JsonIgnoreProperties;
+import io.fabric8.kubernetes.api.model.HasMetadata;
 import io.fabric8.kubernetes.client.CustomResource;
 import io.fabric8.kubernetes.client.KubernetesClient;
 import io.fabric8.kubernetes.client.informers.SharedIndexInformer;
@@ -104,16 +105,12 @@ public final class DraNodes implements AutoCloseable {
     // Unlike an immutable set, it may be asked for null.
     this.resources = new HashSet<>(resources);
     this.checkAgainMs = checkAgainMs;
-    this.classes =
-        client
-            .resources(DeviceClass.class)
-            .runnableInformer(0)
-            .exceptionHandler((started, failure) -> true);
-    this.slices =
-        client
-            .resources(ResourceSlice.class)
-            .runnableInformer(0)
-            .exceptionHandler((started, failure) -> true);
+    this.classes = informer(DeviceClass.class);
+    this.slices = informer(ResourceSlice.class);
+  }
+
+  private <T extends HasMetadata> SharedIndexInformer<T> informer(Class<T> kind) {
+    return client.resources(kind).runnableInformer(0).exceptionHandler((started, e) -> true);
   }
 
   /** Returns at once. Without the API nothing else happens. */

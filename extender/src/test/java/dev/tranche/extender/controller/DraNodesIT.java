@@ -68,7 +68,8 @@ final class DraNodesIT {
     String body =
         switch (String.valueOf(request.path())) {
           case GROUP -> served ? discovery() : "";
-          case CLASSES -> list("DeviceClass", deviceClass);
+          // Most classes map no resource.
+          case CLASSES -> list("DeviceClass", new JsonObject(), deviceClass);
           case SLICES ->
               list(
                   "ResourceSlice",
