@@ -113,14 +113,13 @@ function OfPod({ id }: { id: string }) {
   return (
     <>
       <h2 class="mono">{id}</h2>
-      {!pod && <Gone what={`Pod ${id}`} />}
-      {pod && (
+      {pod ? (
         <>
           <h3>{pod.state === "Waiting" ? "Why it waits" : "Why it is there"}</h3>
           {pod.waiting && <p class="reason"><Reason why={pod.waiting} /></p>}
           <Decision of={id} nearest={NODES_MAX}><PodFacts pod={pod} /></Decision>
         </>
-      )}
+      ) : <Gone what={`Pod ${id}`} />}
     </>
   );
 }

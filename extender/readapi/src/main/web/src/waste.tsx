@@ -27,9 +27,10 @@ interface Owner {
 const heldBy = (pod: Pod) => gpusOf(pod.granted?.gpus);
 const unusedBy = (pod: Pod) => (pod.used?.gpus ? Math.max(0, heldBy(pod) - gpusOf(pod.used.gpus)) : 0);
 
+const sum = <T,>(of: readonly T[], value: (one: T) => number) => of.reduce((total, one) => total + value(one), 0);
+
 /** What is not known is neither used nor unused. */
 function ownerOf(name: string, pods: readonly Pod[]): Owner {
-  const sum = (of: readonly Pod[], value: (pod: Pod) => number) => of.reduce((total, pod) => total + value(pod), 0);
   const measured = pods.filter((pod) => pod.used?.gpus !== undefined);
   const known = pods.filter((pod) => pod.used?.memory !== undefined);
   const grantedBytes = (pod: Pod) => bytesOf(pod.granted?.memory);
@@ -69,12 +70,11 @@ export function Waste() {
   if (all.length === 0) {
     return <><p class="empty"><b>No pod holds a GPU.</b>Such pods appear here, the one that uses least of its share first.</p>{note}</>;
   }
-  const sum = (part: (owner: Owner) => number) => all.reduce((total, owner) => total + part(owner), 0);
   const widest = Math.max(...all.map((owner) => owner.held), 0.001);
   return (
     <section aria-label="Granted but not used">
       <p class="note">
-        In all, <strong>{share(sum((owner) => owner.unused))}</strong> of {share(sum((owner) => owner.held))} GPUs that pods hold are not used now. <i class="swatch" /> used <i class="swatch idle" /> not used <i class="swatch unknown" /> not measured
+        In all, <strong>{share(sum(all, (owner) => owner.unused))}</strong> of {share(sum(all, (owner) => owner.held))} GPUs that pods hold are not used now. <i class="swatch" /> used <i class="swatch idle" /> not used <i class="swatch unknown" /> not measured
       </p>
       {note}
       {all.map((owner) => <OwnerBox key={owner.name} owner={owner} widest={widest} />)}

@@ -18,7 +18,7 @@ import java.util.regex.Pattern;
  */
 public record GrantedGpus(int tenths, int gpus, int freeShare, int replicasPerGpu) {
   /** A longer annotation is not the extender's. */
-  public static final int ANNOTATION_CHARS_MAX = 256;
+  private static final int ANNOTATION_CHARS_MAX = 256;
 
   private static final int TENTHS = 10;
   private static final Duration FREE_SHARE_AGE_MAX = Duration.ofMinutes(10);

@@ -298,7 +298,7 @@ public final class Extender implements AutoCloseable {
         config.viewerRole(),
         access,
         new ReadApi.Sources(
-            () -> loop,
+            loop,
             inspections,
             state.readiness::notReady,
             explain,
@@ -323,33 +323,30 @@ public final class Extender implements AutoCloseable {
     var all = new ArrayList<Function<ServingCertificate, Future<?>>>();
     all.add(own -> streamServer.serve(own.certificate()));
     if (config.verbsTls()) {
-      all.add(
-          own ->
-              clients(own).compose(clients -> serveVerbs(own.certificate(), clients.orElse(null))));
+      all.add(own -> serveVerbs(own));
     }
     all.add(
         own -> {
           state.readiness.portsOpened();
           readApi.setCertificate(own.certificate());
-          apiService.ifPresent(bundle -> bundle.set(own.authorities()));
+          apiService.ifPresent(bundle -> own.authorities().ifPresent(bundle::set));
           return Future.succeededFuture();
         });
     return all;
   }
 
-  private Future<Optional<ClientCertificates>> clients(ServingCertificate own) {
-    return !config.verbsClientCertificate()
-        ? Future.succeededFuture(Optional.empty())
-        : own.authorities()
-            .map(
-                authorities ->
-                    new ClientCertificates(
-                        authorities, config.schedulerClient(), metrics::recordClientCertificate))
-            .map(clients -> Future.succeededFuture(Optional.of(clients)))
-            .orElseGet(
-                () ->
-                    Future.failedFuture(
-                        "it has no ca.crt: kube-scheduler's certificate is verified by it"));
+  private Future<Void> serveVerbs(ServingCertificate own) {
+    if (!config.verbsClientCertificate()) {
+      return serveVerbs(own.certificate(), null);
+    }
+    if (own.authorities().isEmpty()) {
+      return Future.failedFuture(
+          "it has no ca.crt: kube-scheduler's certificate is verified by it");
+    }
+    var clients =
+        new ClientCertificates(
+            own.authorities().get(), config.schedulerClient(), metrics::recordClientCertificate);
+    return serveVerbs(own.certificate(), clients);
   }
 
   private Future<Void> serveVerbs(
@@ -428,10 +425,7 @@ public final class Extender implements AutoCloseable {
     return loop.submit(() -> core.inspector.readAhead(nowMs(), timeOfDay()))
         .compose(
             more ->
-                more
-                    ? inspect()
-                    : loop.submit(
-                        () -> core.inspector.inspect(state.waiting.size(), nowMs(), timeOfDay())));
+                more ? inspect() : loop.submit(() -> core.inspector.inspect(nowMs(), timeOfDay())));
   }
 
   private static Instant timeOfDay() {

@@ -15,7 +15,7 @@ import org.slf4j.LoggerFactory;
  */
 final class OptionalReflector implements AutoCloseable {
   /** An API server is upgraded rarely. */
-  static final int CHECK_AGAIN_MS = 300_000;
+  static final long CHECK_AGAIN_MS = 300_000;
 
   private static final Logger LOG = LoggerFactory.getLogger(OptionalReflector.class);
 

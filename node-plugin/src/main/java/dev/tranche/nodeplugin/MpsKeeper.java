@@ -35,8 +35,7 @@ final class MpsKeeper {
       return;
     }
     vertx
-        .executeBlocking(
-            () -> file.read(System.nanoTime() / 1_000_000, System.currentTimeMillis()), true)
+        .executeBlocking(this::read, true)
         .onSuccess(
             status -> {
               last = status;
@@ -46,9 +45,11 @@ final class MpsKeeper {
 
   /** Returns whether daemons serve this plan. Blocks; before the event loop needs this. */
   boolean serving(MpsPlan plan) {
-    return file.read(System.nanoTime() / 1_000_000, System.currentTimeMillis())
-            instanceof MpsStatus.Serving(var lines)
-        && lines.equals(plan.lines());
+    return read() instanceof MpsStatus.Serving(var lines) && lines.equals(plan.lines());
+  }
+
+  private MpsStatus read() {
+    return file.read(System.nanoTime() / 1_000_000, System.currentTimeMillis());
   }
 
   /**

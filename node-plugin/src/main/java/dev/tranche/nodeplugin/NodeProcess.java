@@ -70,8 +70,6 @@ final class NodeProcess implements NvmlThread.Listener, NodePlugin.Host {
   private long nodesReadAtMs;
   private volatile boolean startedOnce;
 
-  // Confined to the event loop.
-
   NodeProcess(Settings<Setting> settings, Options options, ConfigSource source) {
     this.options = options;
     this.failOnInitError = settings.isTrue(Setting.FAIL_ON_INIT_ERROR);

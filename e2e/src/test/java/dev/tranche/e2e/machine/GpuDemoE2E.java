@@ -51,7 +51,7 @@ class GpuDemoE2E {
         .contains("the program sees /dev/nvidia0, assigned was /dev/nvidia0")
         .contains("ok             a killed program: it runs again")
         .contains("ok             a killed node plugin: it runs again, and the pods went on")
-        .contains("they went on while 10 replicas became 20")
+        .contains("they went on while 10 replicas became 12")
         .contains("1 not available");
     assertThat(ROOT.resolve("target/gpu-demo/verify-gpu.json")).isNotEmptyFile();
     assertNothingIsLeft();

@@ -11,7 +11,6 @@ import io.vertx.core.json.JsonObject;
 import io.vertx.core.net.PemTrustOptions;
 import java.nio.charset.StandardCharsets;
 import java.util.Base64;
-import java.util.Optional;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -45,14 +44,9 @@ public final class ApiServiceBundle implements AutoCloseable {
   /**
    * @param authorities that have signed the certificate in use
    */
-  public void set(Optional<PemTrustOptions> authorities) {
-    if (authorities.isEmpty()) {
-      return;
-    }
+  public void set(PemTrustOptions authorities) {
     String pem =
-        authorities.get().getCertValues().stream()
-            .map(Object::toString)
-            .collect(Collectors.joining());
+        authorities.getCertValues().stream().map(Object::toString).collect(Collectors.joining());
     bundle = Base64.getEncoder().encodeToString(pem.getBytes(StandardCharsets.UTF_8));
     check();
   }

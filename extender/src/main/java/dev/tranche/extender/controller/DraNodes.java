@@ -34,7 +34,7 @@ public final class DraNodes implements AutoCloseable {
 
   private final KubernetesClient client;
   private final Set<String> resources;
-  private final int checkAgainMs;
+  private final long checkAgainMs;
   private final SharedIndexInformer<DeviceClass> classes;
 
   /** Started once a class maps one of our resources. Otherwise no slice matters. */
@@ -100,7 +100,7 @@ public final class DraNodes implements AutoCloseable {
   /**
    * @param checkAgainMs how long after it was found missing the API is looked for again
    */
-  public DraNodes(KubernetesClient client, List<String> resources, int checkAgainMs) {
+  public DraNodes(KubernetesClient client, List<String> resources, long checkAgainMs) {
     this.client = client;
     // Unlike an immutable set, it may be asked for null.
     this.resources = new HashSet<>(resources);

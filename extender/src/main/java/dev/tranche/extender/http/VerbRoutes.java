@@ -7,10 +7,8 @@ import dev.tranche.extender.http.ExtenderV1.MalformedException;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.metrics.ExtenderMetrics.Verb;
-import dev.tranche.extender.verb.Bind;
 import dev.tranche.extender.verb.Filter;
 import dev.tranche.extender.verb.Preempt;
-import dev.tranche.extender.verb.Prioritize;
 import dev.tranche.extender.verb.Verbs;
 import dev.tranche.process.log.LineLimiter;
 import io.vertx.core.Future;
@@ -62,20 +60,14 @@ public final class VerbRoutes {
   private final LineLimiter slowLog = new LineLimiter(LOG, "slow requests from");
   private final long readWithinMs;
   private final ExtenderReader reader;
-  private final Filter filter;
-  private final Prioritize prioritize;
-  private final Bind bind;
-  private final Preempt preempt;
+  private final Verbs verbs;
   private final ExtenderMetrics metrics;
 
   public VerbRoutes(
       ExtenderReader reader, Verbs verbs, ExtenderMetrics metrics, long readWithinMs) {
     this.readWithinMs = readWithinMs;
     this.reader = reader;
-    this.filter = verbs.filter();
-    this.prioritize = verbs.prioritize();
-    this.bind = verbs.bind();
-    this.preempt = verbs.preempt();
+    this.verbs = verbs;
     this.metrics = metrics;
     metrics.gauge(
         "tranche.extender.verbs.in.flight",
@@ -253,11 +245,11 @@ public final class VerbRoutes {
       return Future.succeededFuture(error(NOT_CACHE_CAPABLE));
     }
     Optional<PodFacts> pod = args.pod();
-    pod.ifPresent(p -> filter.requested(p.uid(), args.host()));
+    pod.ifPresent(p -> verbs.filter().requested(p.uid(), args.host()));
     Future<Filter.Answer> answer =
         pod.isEmpty()
             ? Future.succeededFuture(new Filter.Answer.Nodes(names, Map.of()))
-            : filter.inTurns(pod.get(), names, args.hasNodePreferences(), args.group());
+            : verbs.filter().inTurns(pod.get(), names, args.hasNodePreferences(), args.group());
     return answer.map(
         decided ->
             new Answer(ExtenderWriter.filter(decided), decided instanceof Filter.Answer.Undecided));
@@ -267,7 +259,7 @@ public final class VerbRoutes {
     List<String> names = args.nodeNames() == null ? List.of() : args.nodeNames();
     Map<String, Integer> scores = new HashMap<>();
     if (args.pod().isPresent()) {
-      scores = prioritize.prioritize(args.pod().get(), names);
+      scores = verbs.prioritize().prioritize(args.pod().get(), names);
     }
     return Future.succeededFuture(new Answer(ExtenderWriter.scores(scores), false));
   }
@@ -280,12 +272,14 @@ public final class VerbRoutes {
     Map<String, Integer> scores =
         args.pod().isPresent()
             ? Map.of()
-            : prioritize.withoutGpu(args.host(), names, args.hasNodePreferences());
+            : verbs.prioritize().withoutGpu(args.host(), names, args.hasNodePreferences());
     return Future.succeededFuture(new Answer(ExtenderWriter.scores(scores), false));
   }
 
   private Future<Answer> bind(ExtenderBindingArgs args) {
-    return bind.bind(args.key(), args.podUid(), args.node())
+    return verbs
+        .bind()
+        .bind(args.key(), args.podUid(), args.node())
         .map(error -> new Answer(ExtenderWriter.bound(error), error.isPresent()));
   }
 
@@ -299,7 +293,7 @@ public final class VerbRoutes {
       return Future.succeededFuture(new Answer(ExtenderWriter.victims(victims), false));
     }
     PodFacts pod = args.pod().get();
-    return preempt.preempt(pod, victims).map(answer -> preempted(pod, answer));
+    return verbs.preempt().preempt(pod, victims).map(answer -> preempted(pod, answer));
   }
 
   private static Answer preempted(PodFacts pod, Preempt.Answer answer) {

@@ -88,7 +88,7 @@ public final class GpuCollector implements MultiCollector {
                   of -> of.getValue()));
 
   private final BooleanSupplier allSeries;
-  private volatile Latest latest = new Latest(new Inspection(List.of(), Map.of(), 0), true);
+  private volatile Latest latest = new Latest(new Inspection(List.of(), Map.of()), true);
 
   /**
    * @param allSeries whether to show all series of each GPU. For 40,000 GPUs they are 240,000, so

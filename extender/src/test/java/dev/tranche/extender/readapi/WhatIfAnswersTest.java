@@ -42,7 +42,7 @@ final class WhatIfAnswersTest {
     world.report("a", new FakeWorld.Gpu("a0", 0, 0));
     var sources =
         new ReadApi.Sources(
-            () -> loop,
+            loop,
             null,
             Optional::empty,
             world.explain(),

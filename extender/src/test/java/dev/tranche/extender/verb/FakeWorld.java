@@ -266,7 +266,7 @@ public final class FakeWorld implements NodePlugins, ApiServer {
     while (core.inspector.readAhead(now, Instant.ofEpochMilli(now))) {
       // As the extender does.
     }
-    return core.inspector.inspect(waiting.size(), now, Instant.ofEpochMilli(now));
+    return core.inspector.inspect(now, Instant.ofEpochMilli(now));
   }
 
   /** A GPU of ten replicas and 10 GiB. */

@@ -104,7 +104,6 @@ public final class AdmissionEvents implements AutoCloseable {
             .orElseGet(
                 () -> Events.pod(pod.namespace(), metadata.path("name").asText(""), uid(metadata)));
     String what = "%s, %s".formatted(found.finding(), found.outcome());
-    String message = Printable.message(found.description()) + " (" + what + ")";
     // A pod of a generateName has no name yet.
     String unnamed = regarding.getName().isEmpty() ? podName : "";
     UUID id = Events.uuid(regarding + unnamed + what);
@@ -112,6 +111,7 @@ public final class AdmissionEvents implements AutoCloseable {
       if (findingLog.tryAcquire(Printable.name(pod.namespace()))) {
         LOG.info("guard: pod {} {}: {}", podName, found.outcome(), found.description());
       }
+      String message = Printable.message(found.description()) + " (" + what + ")";
       add(regarding, id, FINDING_REASON, message);
     }
   }
@@ -124,6 +124,7 @@ public final class AdmissionEvents implements AutoCloseable {
    */
   public void warned(String namespace, JsonNode pod, List<String> warnings) {
     controllerOf(namespace, pod.path("metadata"))
+        .filter(controller -> !warnings.isEmpty())
         .filter(controller -> quotedFrom(pod).allMatch(text -> QUOTED.matcher(text).matches()))
         .ifPresent(
             controller -> {

@@ -64,9 +64,10 @@ public final class Guard {
     boolean mayUseNvidiaRuntime = mayUseNvidiaRuntime(pod.spec());
     boolean hostPid = pod.spec().path("hostPID").asBoolean(false);
     String node = pod.spec().path("nodeName").asText("");
+    Set<String> onNode = node.isEmpty() ? Set.of() : nodeResources.apply(node);
     boolean anyGpu = false;
     for (Container container : pod.containers()) {
-      boolean requestsGpus = requestsGpus(node, container.spec());
+      boolean requestsGpus = requestsGpus(onNode, container.spec());
       anyGpu |= requestsGpus;
       Variables.scan(container, requestsGpus, mayUseNvidiaRuntime, scan);
       if (mayUseNvidiaRuntime) {
@@ -117,7 +118,8 @@ public final class Guard {
   public Mutation restore(JsonNode before, JsonNode after) {
     var known = new PodView(before);
     return new GuardUpdate(
-            container -> requestsGpus("", container.spec()), mayUseNvidiaRuntime(known.spec()))
+            container -> requestsGpus(Set.of(), container.spec()),
+            mayUseNvidiaRuntime(known.spec()))
         .restore(known, new PodView(after));
   }
 
@@ -167,20 +169,20 @@ public final class Guard {
   }
 
   /** Limits and requests of extended resources are equal, so either one is enough. */
-  private boolean requestsGpus(String node, JsonNode container) {
+  private boolean requestsGpus(Set<String> onNode, JsonNode container) {
     JsonNode resources = container.path("resources");
-    return containsGpus(node, resources.path("limits"))
-        || containsGpus(node, resources.path("requests"));
+    return containsGpus(onNode, resources.path("limits"))
+        || containsGpus(onNode, resources.path("requests"));
   }
 
-  private boolean containsGpus(String node, JsonNode quantities) {
+  private boolean containsGpus(Set<String> onNode, JsonNode quantities) {
     return quantities
         .propertyStream()
         .anyMatch(
             quantity ->
                 isGpuResource(quantity.getKey())
                     && Quantity.parse(quantity.getValue().asText("")).orElse(0) > 0
-                    && mayHave(node, quantity.getKey()));
+                    && mayHave(onNode, quantity.getKey()));
   }
 
   /**
@@ -191,9 +193,8 @@ public final class Guard {
    * nothing. Nothing is known of a node without our labels, so there a requested GPU is not taken
    * away.
    */
-  private boolean mayHave(String node, String resource) {
-    Set<String> known = node.isEmpty() ? Set.of() : nodeResources.apply(node);
-    return known.isEmpty() || known.contains(resource);
+  private static boolean mayHave(Set<String> onNode, String resource) {
+    return onNode.isEmpty() || onNode.contains(resource);
   }
 
   /**

@@ -22,12 +22,14 @@ final class ForeignNodes {
    * ours. A share is possible on ours alone.
    */
   static boolean keep(PodView pod, MutationRules.Cluster cluster, MutationRules rules) {
-    if (isShare(pod) || hasNodeName(pod) || (countsReplicas(pod) && !optsOut(pod, rules))) {
+    if (leavesNumbers(pod, rules)) {
+      return true;
+    }
+    if (isShare(pod) || hasNodeName(pod) || countsReplicas(pod)) {
       return false;
     }
     var selection = new NodeSelection(pod.spec());
-    return optsOut(pod, rules)
-        || selection.forbids(Names.LABEL_REPLICAS_PER_GPU)
+    return selection.forbids(Names.LABEL_REPLICAS_PER_GPU)
         || selectsDra(selection)
         || (takesForeign(pod, selection, cluster, rules)
             && !takes(pod, selection, cluster.nodes().stream()));

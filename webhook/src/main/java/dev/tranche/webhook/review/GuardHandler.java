@@ -28,7 +28,6 @@ public final class GuardHandler extends PodReviewHandler {
   private final Guard guard;
   private final GuardMode mode;
   private final AdmissionEvents events;
-  private final WebhookMetrics metrics;
 
   /**
    * @param mode of the namespaces that this entry is called for
@@ -38,7 +37,6 @@ public final class GuardHandler extends PodReviewHandler {
     this.guard = guard;
     this.mode = mode;
     this.events = events;
-    this.metrics = metrics;
   }
 
   /**

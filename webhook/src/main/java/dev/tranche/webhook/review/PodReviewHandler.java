@@ -9,7 +9,7 @@ import dev.tranche.webhook.review.ReviewReader.Raw;
 /** Reads a review, has it decided, answers it and counts it. */
 abstract class PodReviewHandler implements ReviewHandler {
   private final ReviewKind kind;
-  private final WebhookMetrics metrics;
+  final WebhookMetrics metrics;
 
   PodReviewHandler(ReviewKind kind, WebhookMetrics metrics) {
     this.kind = kind;
@@ -24,15 +24,14 @@ abstract class PodReviewHandler implements ReviewHandler {
     long startNanos = System.nanoTime();
     return switch (ReviewReader.read(body)) {
       case Raw.Malformed(String reason) -> new Answer.BadRequest(reason);
-      case Raw.Unreadable(String uid, String reason) ->
-          answer(uid, Verdict.of(unreadable(reason)), startNanos);
+      case Raw.Unreadable(String uid, String reason) -> answer(uid, unreadable(reason), startNanos);
       case Raw.Request request -> answer(request.uid(), decide(request), startNanos);
     };
   }
 
   /** Returns the answer to a review that is not read. */
-  Mutation unreadable(String reason) {
-    return new Mutation.Denied(reason, WebhookMetrics.UNREADABLE);
+  Verdict unreadable(String reason) {
+    return Verdict.of(new Mutation.Denied(reason, WebhookMetrics.UNREADABLE));
   }
 
   private Answer answer(String uid, Verdict verdict, long startNanos) {

@@ -40,7 +40,7 @@ public final class UpdateHandler extends PodReviewHandler {
   }
 
   @Override
-  Mutation unreadable(String reason) {
-    return Verdict.UNCHANGED.mutation();
+  Verdict unreadable(String reason) {
+    return Verdict.UNCHANGED;
   }
 }

@@ -19,15 +19,10 @@ import java.util.stream.Collectors;
 /**
  * A snapshot of all that the extender knows, taken on its loop and read on other threads.
  *
- * @param waitingPods number of rejected pods, which are retried when a GPU becomes free
  * @param pods pods that request GPUs, in no order
  */
 public record Inspection(
-    List<Node> nodes,
-    Map<String, Integer> holdsByStage,
-    int waitingPods,
-    List<PodFacts> pods,
-    Instant at) {
+    List<Node> nodes, Map<String, Integer> holdsByStage, List<PodFacts> pods, Instant at) {
   static final String CONFIRMED = "confirmed";
 
   /** The names of the stages in metrics. */
@@ -37,8 +32,8 @@ public record Inspection(
               Collectors.toUnmodifiableMap(
                   stage -> stage, stage -> stage.name().toLowerCase(Locale.ROOT)));
 
-  public Inspection(List<Node> nodes, Map<String, Integer> holdsByStage, int waitingPods) {
-    this(nodes, holdsByStage, waitingPods, List.of(), Instant.EPOCH);
+  public Inspection(List<Node> nodes, Map<String, Integer> holdsByStage) {
+    this(nodes, holdsByStage, List.of(), Instant.EPOCH);
   }
 
   /**

@@ -102,10 +102,9 @@ public final class Inspector {
   /**
    * Takes a snapshot of one moment.
    *
-   * @param waitingPods number of rejected pods, which are retried when a GPU becomes free
    * @param at the time of day, of the same moment as {@code nowMs}
    */
-  public Inspection inspect(int waitingPods, long nowMs, Instant at) {
+  public Inspection inspect(long nowMs, Instant at) {
     var nodes = new ArrayList<Inspection.Node>();
     var stages = new TreeMap<String, Integer>();
     Inspection.STAGES.values().forEach(stage -> stages.put(stage, 0));
@@ -121,7 +120,7 @@ public final class Inspector {
       }
     }
     cachedNodes = refreshed;
-    return new Inspection(nodes, stages, waitingPods, List.copyOf(ledger.pods()), at);
+    return new Inspection(nodes, stages, List.copyOf(ledger.pods()), at);
   }
 
   private CachedNode refresh(String name, Instant at, long nowMs) {

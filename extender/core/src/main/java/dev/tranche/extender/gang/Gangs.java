@@ -129,11 +129,6 @@ public final class Gangs {
     refusedAtMs.remove(group);
   }
 
-  /** Returns the number of PodGroups whose minimum is known. */
-  public int podGroups() {
-    return podGroups.size();
-  }
-
   /** Returns the number of groups whose members are remembered. */
   public int size() {
     return groups.size();

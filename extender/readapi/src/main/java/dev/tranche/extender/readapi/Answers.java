@@ -210,7 +210,6 @@ final class Answers {
         () ->
             sources
                 .loop()
-                .get()
                 .submit(() -> sources.explain().of(key))
                 .compose(
                     plan ->
@@ -240,7 +239,7 @@ final class Answers {
         plan.evaluated() ? sources.filters().apply(key) : Future.succeededFuture(Optional.empty());
     Future<List<NodeSnapshot>> nodes =
         plan.evaluated()
-            ? sources.explain().nodes(plan.pod(), sources.loop().get())
+            ? sources.explain().nodes(plan.pod(), sources.loop())
             : Future.succeededFuture(List.of());
     return Future.all(filter, nodes)
         .compose(
@@ -291,7 +290,6 @@ final class Answers {
   private Future<Answer> whenReady(Supplier<Future<Answer>> answer) {
     return sources
         .loop()
-        .get()
         .submit(sources.notReady())
         .compose(
             missing ->

@@ -52,7 +52,6 @@ final class Histories {
   private void sample(GpuHistory kept) {
     sources
         .loop()
-        .get()
         .submit(() -> sources.notReady().get().isEmpty())
         .compose(
             ready ->

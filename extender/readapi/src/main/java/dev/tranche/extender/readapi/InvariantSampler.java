@@ -19,7 +19,7 @@ final class InvariantSampler {
   private static final Logger LOG = LoggerFactory.getLogger(InvariantSampler.class);
 
   private final Vertx vertx;
-  private final Supplier<Loop> loop;
+  private final Loop loop;
   private final Supplier<Optional<String>> notReady;
   private final InvariantCheck check;
   private volatile long broken;
@@ -29,7 +29,7 @@ final class InvariantSampler {
    * @param check confined to the loop
    */
   InvariantSampler(
-      Vertx vertx, Supplier<Loop> loop, Supplier<Optional<String>> notReady, InvariantCheck check) {
+      Vertx vertx, Loop loop, Supplier<Optional<String>> notReady, InvariantCheck check) {
     this.vertx = vertx;
     this.loop = loop;
     this.notReady = notReady;
@@ -37,10 +37,9 @@ final class InvariantSampler {
   }
 
   void start() {
-    loop.get()
-        .submit(this::begins)
+    loop.submit(this::begins)
         .compose(ready -> ready ? steps() : Future.succeededFuture())
-        .compose(done -> loop.get().submit(check::latest))
+        .compose(done -> loop.submit(check::latest))
         .onSuccess(round -> broken = round.map(InvariantCheck.Round::broken).orElse(0L))
         .onFailure(bug -> LOG.error("cannot judge the invariants", bug))
         .onComplete(
@@ -59,9 +58,7 @@ final class InvariantSampler {
   }
 
   private Future<Void> steps() {
-    return loop.get()
-        .submit(check::step)
-        .compose(more -> more ? steps() : Future.succeededFuture());
+    return loop.submit(check::step).compose(more -> more ? steps() : Future.succeededFuture());
   }
 
   /** Returns how many are broken by the last round. */
@@ -70,6 +67,6 @@ final class InvariantSampler {
   }
 
   Future<Optional<InvariantCheck.Round>> latest() {
-    return loop.get().submit(check::latest);
+    return loop.submit(check::latest);
   }
 }

@@ -82,7 +82,7 @@ public final class ReadApi {
    * @param ledger read on the loop
    */
   public record Sources(
-      Supplier<Loop> loop,
+      Loop loop,
       InspectionCache inspections,
       Supplier<Optional<String>> notReady,
       Explain explain,

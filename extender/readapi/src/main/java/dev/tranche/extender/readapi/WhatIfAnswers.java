@@ -108,7 +108,7 @@ final class WhatIfAnswers {
 
   private Future<Answer> answer(PostedPod posted, OptionalInt copies) {
     WhatIf whatIf = sources.whatIf();
-    Loop loop = sources.loop().get();
+    Loop loop = sources.loop();
     PodFacts pod = posted.pod();
     int count = copies.orElse(1);
     if (count > 1 && whatIf.isPacked(pod)) {

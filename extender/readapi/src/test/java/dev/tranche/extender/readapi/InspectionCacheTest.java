@@ -31,7 +31,7 @@ final class InspectionCacheTest {
   @Test
   void pictureOfThisSecond_isShared_andThenTakenAnew() {
     var first = inspections.latest();
-    taken.getLast().complete(new Inspection(List.of(), Map.of(), 0));
+    taken.getLast().complete(new Inspection(List.of(), Map.of()));
     nowMs += InspectionCache.AGE_MS_MAX - 1;
     assertThat(inspections.latest()).isSameAs(first);
     nowMs++;
@@ -49,7 +49,7 @@ final class InspectionCacheTest {
   @Test
   void pictureTakenOnce_isTheFreshOne_orIsNotKept() {
     var first = inspections.latest();
-    taken.getLast().complete(new Inspection(List.of(), Map.of(), 0));
+    taken.getLast().complete(new Inspection(List.of(), Map.of()));
     assertThat(inspections.latestUncached()).isSameAs(first);
     nowMs += InspectionCache.AGE_MS_MAX;
     var passing = inspections.latestUncached();

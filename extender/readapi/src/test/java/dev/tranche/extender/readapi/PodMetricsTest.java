@@ -79,7 +79,7 @@ final class PodMetricsTest {
     var node =
         new Inspection.Node(
             "node-a", Availability.AVAILABLE, List.of(gpu), List.of(), Instant.EPOCH);
-    return Snapshot.of(new Inspection(List.of(node), Map.of(), 0));
+    return Snapshot.of(new Inspection(List.of(node), Map.of()));
   }
 
   /** Returns the values of each pod. */

@@ -199,7 +199,7 @@ final class ChangesTest {
 
   private Inspection inspectedAnew() {
     return new Inspector(world.ledger, world.loads, world.evaluations)
-        .inspect(world.waiting.size(), world.nowMs, Instant.ofEpochMilli(world.nowMs));
+        .inspect(world.nowMs, Instant.ofEpochMilli(world.nowMs));
   }
 
   /** A node that stays the same is older than one that is looked at anew. */
@@ -239,7 +239,7 @@ final class ChangesTest {
     for (int i = 1; i < 20; i++) {
       world.nowMs += 5_000;
       world.report("a", new Gpu("a0", 0, FakeWorld.GIB), new Gpu("a1", 0, 0));
-      Inspection now = inspector.inspect(0, world.nowMs, Instant.ofEpochMilli(world.nowMs + i % 2));
+      Inspection now = inspector.inspect(world.nowMs, Instant.ofEpochMilli(world.nowMs + i % 2));
       Map<String, Instant> since = now.nodes().getFirst().gpus().getFirst().idleSince();
       assertThat(since.containsKey("held")).isEqualTo(world.nowMs - workedMs >= 60_000);
       idle.addAll(since.values());

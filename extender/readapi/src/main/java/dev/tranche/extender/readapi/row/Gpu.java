@@ -108,10 +108,8 @@ public record Gpu(
   }
 
   private static int largestShare(GpuRow row) {
-    GpuView view = row.gpu().view();
-    boolean takesPods =
-        Health.of(row.node(), row.gpu()) == Health.HEALTHY && view.freeClients() > 0;
-    return takesPods ? Math.min(view.freeReplicas(), view.replicasByMemory()) : 0;
+    boolean takesPods = Health.of(row.node(), row.gpu()) == Health.HEALTHY;
+    return takesPods ? row.gpu().view().freeShare() : 0;
   }
 
   public static Gpu of(GpuRow row, View shown) {
