@@ -12,7 +12,7 @@ import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 
-/** Every event that a part writes stands in docs/errors.md with its cure, and no other does. */
+/** What a part writes or answers stands on its page, with the cure. */
 class EventIndexTest {
   private static final Path ROOT = Path.of("..").toAbsolutePath().normalize();
 
@@ -23,6 +23,9 @@ class EventIndexTest {
   private static final Pattern WRITTEN =
       Pattern.compile(
           "(?:(?:withReason|events\\.node|events\\.pod|new HealthChange)\\([^;\"]*|String (?:\\w+_)?REASON = |\n {4}[A-Z]+_[A-Z_]+\\(|\n {2}[A-Z_]+\\(\n {6})\"([A-Z][a-z]+[A-Z]\\w+)\"");
+
+  private static final Pattern UNREADY = Pattern.compile("missing\\.add\\(\"([^\":]+)");
+  private static final Pattern REFUSAL = Pattern.compile("\\b(?:of|Problem)\\(\\s*([45]\\d\\d),");
 
   private static final Pattern ROW = Pattern.compile("^\\| (`.*?) \\|");
   private static final Pattern REASON = Pattern.compile("`(\\w+)`");
@@ -35,14 +38,34 @@ class EventIndexTest {
     assertThat(indexed()).isEqualTo(written);
   }
 
+  @Test
+  void whatKeepsThePluginUnready_standsInTheTable() throws IOException {
+    String page = text(ROOT.resolve("docs/errors.md"));
+    assertThat(found(UNREADY, "node-plugin"))
+        .contains("no extender is connected")
+        .allMatch(page::contains);
+  }
+
+  @Test
+  void refusalsOfTheReadApi_standInItsTable() throws IOException {
+    String page = text(ROOT.resolve("docs/api.md"));
+    assertThat(found(REFUSAL, "extender/readapi"))
+        .contains("415")
+        .allMatch(status -> page.contains("\n| " + status + " |"));
+  }
+
   private static Set<String> written() throws IOException {
-    Set<String> reasons = new TreeSet<>();
-    for (String module : Set.of("webhook", "extender", "node-plugin")) {
+    return found(WRITTEN, "webhook", "extender", "node-plugin");
+  }
+
+  private static Set<String> found(Pattern pattern, String... modules) throws IOException {
+    Set<String> found = new TreeSet<>();
+    for (String module : modules) {
       Sources.of(module, "main").stream()
-          .flatMap(file -> WRITTEN.matcher(text(file)).results())
-          .forEach(found -> reasons.add(found.group(1)));
+          .flatMap(file -> pattern.matcher(text(file)).results())
+          .forEach(match -> found.add(match.group(1)));
     }
-    return reasons;
+    return found;
   }
 
   static Set<String> indexed() {

@@ -2,7 +2,12 @@ package dev.tranche.nodeplugin.health;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.stream.Collectors;
+import java.util.stream.LongStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -28,6 +33,17 @@ class XidPolicyTest {
   }
 
   @Test
+  void page_listsThoseThatApplicationsCause() throws IOException {
+    XidPolicy policy = XidPolicy.parse("", "", word -> {});
+    String list =
+        LongStream.range(1, 1_000)
+            .filter(xid -> !policy.unhealthy(xid))
+            .mapToObj(Long::toString)
+            .collect(Collectors.joining(", "));
+    assertThat(Files.readString(Path.of("../docs/operations.md"))).contains("(" + list + ")");
+  }
+
+  @Test
   void anythingElse_isIgnored_andNamed_asByNvidias() {
     var sentences = new ArrayList<String>();
     XidPolicy policy = XidPolicy.parse("some,79", "", sentences::add);
@@ -35,6 +51,7 @@ class XidPolicyTest {
     assertThat(policy.unhealthy(48)).isTrue();
     assertThat(sentences)
         .containsExactly(
-            "DP_DISABLE_HEALTHCHECKS has \"some\", which is ignored; it is all, xids or comma-separated XIDs");
+            "DP_DISABLE_HEALTHCHECKS has \"some\", which is ignored; it is all, xids or"
+                + " comma-separated XIDs");
   }
 }
