@@ -123,8 +123,8 @@ groups:
         labels: {severity: warning}
         annotations:
           runbook_url: {{ include "tranche.runbook" (dict "root" $ "alert" "TrancheStartupTaintNotRemoved") }}
-          summary: A node has kept the taint tranche.dev/plugin-not-ready for half an hour.
-          description: Its node plugin does not serve. Look at the plugin's pod on the nodes that have the taint.
+          summary: For half an hour there was always a node with the taint tranche.dev/plugin-not-ready.
+          description: If it is the same node, its node plugin does not serve. Look at the plugin's pod there.
       - alert: TrancheReportsStale
         expr: max by (node, UUID) (tranche_extender_gpu_measured{namespace="{{ $ns }}"}) == 0
         for: 10m
@@ -199,21 +199,14 @@ groups:
           summary: More than a tenth of the node plugins that ran half an hour ago are gone.
           description: If the nodes still exist, look at the DaemonSet's events, its image and its nodeSelector. If an autoscaler has removed them, nothing is wrong.
       - alert: TrancheNodePluginNotReady
-        expr: tranche_node_ready{namespace="{{ $ns }}"} == 0
+        # Where the driver hangs, the process ends every few minutes, and is then not scraped for a while.
+        expr: max_over_time(tranche_node_ready{namespace="{{ $ns }}"}[10m]) == 0
         for: 15m
         labels: {severity: warning}
         annotations:
           runbook_url: {{ include "tranche.runbook" (dict "root" $ "alert" "TrancheNodePluginNotReady") }}
           summary: {{ print "The node plugin {{ $labels.pod }} of node {{ $labels.node }} is not ready." | quote }}
           description: /readyz of the pod, port 9090, says what is missing.
-      - alert: TrancheNvmlSilent
-        expr: tranche_node_nvml_silence_seconds{namespace="{{ $ns }}"} > 120
-        for: 5m
-        labels: {severity: warning}
-        annotations:
-          runbook_url: {{ include "tranche.runbook" (dict "root" $ "alert" "TrancheNvmlSilent") }}
-          summary: {{ print "NVML of node {{ $labels.node }} does not answer." | quote }}
-          description: The driver hangs. Look at dmesg and nvidia-smi on the node; a reboot may be needed.
       - alert: TrancheGpuUnhealthy
         expr: tranche_gpu_healthy{namespace="{{ $ns }}"} == 0
         for: 5m
@@ -245,7 +238,7 @@ groups:
         annotations:
           runbook_url: {{ include "tranche.runbook" (dict "root" $ "alert" "TrancheNodeNotReporting") }}
           summary: {{ print "Node {{ $labels.node }} reports to no extender." | quote }}
-          description: {{ print "It allocates by best fit. The log of pod {{ $labels.pod }} says why the stream does not open." | quote }}
+          description: {{ print "It gets no new GPU pods. The log of pod {{ $labels.pod }} says why the stream does not open." | quote }}
       - alert: TrancheReadBackStale
         expr: tranche_node_read_back_age_seconds{namespace="{{ $ns }}"} > 300
         for: 5m

@@ -155,12 +155,6 @@ final class NodeProcess implements NvmlThread.Listener, NodePlugin.Host {
     plugin
         .metrics()
         .gauge(
-            "tranche.node.nvml.silence.seconds",
-            "Time since NVML last answered; 0 while no driver is loaded.",
-            () -> watchdog.silentMs() / 1_000.0);
-    plugin
-        .metrics()
-        .gauge(
             "tranche.node.ready",
             "1 while /readyz says ready, else 0.",
             () -> plugin.readiness().passed() ? 1 : 0);

@@ -68,14 +68,6 @@ public final class NvmlWatchdog {
     awaited = null;
   }
 
-  /**
-   * Returns the time since NVML last answered or was first called; 0 while no answer is expected.
-   */
-  public long silentMs() {
-    Awaited now = awaited;
-    return now == null ? 0 : silentMs(now);
-  }
-
   private long silentMs(Awaited now) {
     return clockMs.getAsLong() - now.sinceMs();
   }
