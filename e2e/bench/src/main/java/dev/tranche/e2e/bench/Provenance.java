@@ -7,10 +7,14 @@ import java.nio.file.Path;
 import java.time.LocalDate;
 import java.time.ZoneOffset;
 import java.util.List;
+import java.util.Locale;
 import java.util.stream.Stream;
 
 /** Which code measured, when, and on what kind of machine. Not on which one. */
 final class Provenance {
+  /** Beyond it the figures may be those of other code; BENCHMARKS.md says so. */
+  private static final int COMMITS_MAX = 500;
+
   private static final Path CPU_INFO = Path.of("/proc/cpuinfo");
 
   private Provenance() {}
@@ -18,6 +22,20 @@ final class Provenance {
   static Results.Run of(Path root, List<Figure> figures) throws IOException {
     return new Results.Run(
         commit(root), LocalDate.now(ZoneOffset.UTC).toString(), machine(), figures);
+  }
+
+  /**
+   * How many commits ago that commit was, such as {@code , 12 commits ago}; empty if git does not
+   * know it.
+   */
+  static String age(Path root, String commit) throws IOException {
+    var git = Shell.run(root, "git rev-list --count %s..HEAD".formatted(commit.replace("+", "")));
+    if (git.status() != 0) {
+      return "";
+    }
+    int commits = Integer.parseInt(git.output().strip());
+    String old = commits > COMMITS_MAX ? " (old)" : "";
+    return String.format(Locale.ROOT, ", %,d commits ago%s", commits, old);
   }
 
   /** Returns the commit, with a {@code +} if the working tree differs from it. */

@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
@@ -16,7 +17,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * Implements {@code ./bench report}: writes the tables of BENCHMARKS.md, and the figures that
  * docs/limits.md begins with, so that nobody types a figure. The same results always give the same
- * files.
+ * files, but for the ages of their commits.
  */
 final class Report {
   private static final String PAGE = "BENCHMARKS.md";
@@ -29,12 +30,18 @@ final class Report {
     Map<String, Results> all = results(root);
     var files = new LinkedHashMap<Path, String>();
     Path page = root.resolve(PAGE);
-    String text =
-        replace(PAGE, Files.readString(page), "questions", summary(SummaryRow.all(root), all));
+    var ages = new HashMap<String, String>();
+    for (Results results : all.values()) {
+      for (Results.Run run : results.runs()) {
+        ages.put(run.commit(), Provenance.age(root, run.commit()));
+      }
+    }
+    String summary = summary(SummaryRow.all(root), all, ages);
+    String text = replace(PAGE, Files.readString(page), "questions", summary);
     for (var entry : all.entrySet()) {
       String name = entry.getKey();
       Results results = entry.getValue();
-      text = replace(PAGE, text, name, block(name, results));
+      text = replace(PAGE, text, name, block(name, results, ages));
     }
     files.put(page, text);
     String searched = simulated(all.get("simulate")) + soaked(all.get("soak"));
@@ -108,10 +115,12 @@ final class Report {
     return String.format(Locale.ROOT, "%,.0f %s", found.value(), found.unit());
   }
 
-  private static String summary(List<SummaryRow> rows, Map<String, Results> all) {
+  private static String summary(
+      List<SummaryRow> rows, Map<String, Results> all, Map<String, String> ages) {
     var table = new StringBuilder();
     table.append(
-        "| question | ours: median (range) | best peer | does nothing | ceiling | command |\n");
+        "| question | ours: median (range) | best peer | does nothing | ceiling | command, newest"
+            + " run |\n");
     table.append("|---|---|---|---|---|---|\n");
     for (SummaryRow row : rows) {
       Results results = all.get(row.benchmark());
@@ -120,14 +129,19 @@ final class Report {
             "questions.json names \"%s\", and there is no docs/benchmarks/%s.json"
                 .formatted(row.benchmark(), row.benchmark()));
       }
-      table.append(row.markdown(results));
+      String age = ages.getOrDefault(results.runs().getLast().commit(), "");
+      table.append(row.markdown(results, age));
     }
     return table.toString();
   }
 
-  /** Returns the table of one benchmark, and the origin of its runs. */
-  static String block(String name, Results results) {
-    return table(results) + "\n" + provenance(name, results) + "\n";
+  /**
+   * Returns the table of one benchmark, and the origin of its runs.
+   *
+   * @param ages of commits, each as the end of a sentence
+   */
+  static String block(String name, Results results, Map<String, String> ages) {
+    return table(results) + "\n" + provenance(name, results, ages) + "\n";
   }
 
   private static String table(Results results) {
@@ -144,10 +158,17 @@ final class Report {
     return table.toString();
   }
 
-  private static String provenance(String name, Results results) {
+  private static String provenance(String name, Results results, Map<String, String> ages) {
     String runs =
         results.runs().stream()
-            .map(run -> "%s, commit %s, %s".formatted(run.date(), run.commit(), run.machine()))
+            .map(
+                run ->
+                    "%s, commit %s%s, %s"
+                        .formatted(
+                            run.date(),
+                            run.commit(),
+                            ages.getOrDefault(run.commit(), ""),
+                            run.machine()))
             .collect(Collectors.groupingBy(line -> line, LinkedHashMap::new, Collectors.counting()))
             .entrySet()
             .stream()

@@ -30,16 +30,20 @@ record SummaryRow(
     return new ObjectMapper().readValue(file.toFile(), new TypeReference<>() {});
   }
 
-  String markdown(Results results) {
+  /**
+   * @param age of the newest run, as the end of a sentence
+   */
+  String markdown(Results results, String age) {
     String measured = results.shown(ours, decimals);
-    return "| %s | %s | %s | %s | %s | `%s` |%n"
+    return "| %s | %s | %s | %s | %s | `%s`%s |%n"
         .formatted(
             question,
             results.range(ours) == null ? measured : measured + " " + unit,
             other(peer, results),
             other(floor, results),
             other(ceiling, results),
-            results.command());
+            results.command(),
+            age);
   }
 
   private String other(Results.@Nullable Cell cell, Results results) {

@@ -154,7 +154,7 @@ final class UiBench {
     figure("cpu_percent.unread", median(without), "%");
     figure("cpu_percent.read", median(with), "%");
     figure("cpu_percent.readers", median(with) - median(without), "%");
-    figure("stream_kib_per_second", median(kib), "KiB/s");
+    figure("answers_kib_per_second", median(kib), "KiB/s");
   }
 
   /** Returns the extender's CPU use during a turn, in percent of one core. */
