@@ -91,6 +91,7 @@ class KubeconformIT {
         KARPENTER + " --set autoscaling.karpenter.nodePool.create=false",
         KARPENTER + " --set autoscaling.karpenter.nodeClass.spec.instanceProfile=gpu-nodes",
         EVERYTHING,
+        "-f ../charts/tranche/values-production.yaml",
       })
   void valuesTogether_conform(String values) throws Exception {
     conforms(Chart.helmTemplate(values));

@@ -207,6 +207,21 @@ class ManagedClustersE2E {
     assertThat(refusals("openshift", changed)).containsOnlyKeys(NODE_PLUGIN);
   }
 
+  /** All but the Prometheus Operator's objects, which {@link KubeconformIT} judges. */
+  @Test
+  void valuesForProduction_areAccepted(@TempDir Path folder) throws IOException {
+    PolicyPlane.createNamespace(client, "monitoring", Map.of());
+    String values = Files.readString(Chart.FOLDER.resolve("values-production.yaml"));
+    List<HasMetadata> objects =
+        documents(Chart.renderFile(folder, values))
+            .filter(document -> document.contains("\nkind: "))
+            .filter(document -> !document.contains("\napiVersion: monitoring.coreos.com/"))
+            .map(document -> Serialization.<HasMetadata>unmarshal(document))
+            .toList();
+    assertThat(objects).hasSizeGreaterThan(40);
+    objects.forEach(each -> client.resource(each).dryRun(true).create());
+  }
+
   /** The pods that the chart's workloads create, by the workload's name. */
   private static Map<String, Pod> pods(String rendered) {
     var pods = new TreeMap<String, Pod>();
