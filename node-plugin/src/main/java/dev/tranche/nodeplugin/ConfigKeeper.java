@@ -5,7 +5,6 @@ import static java.util.Objects.requireNonNull;
 
 import dev.tranche.nodeplugin.config.ConfigSource;
 import dev.tranche.nodeplugin.config.ConfigSource.Outcome;
-import dev.tranche.nodeplugin.config.KeptConfig;
 import dev.tranche.nodeplugin.metrics.NodeMetrics;
 import io.vertx.core.Vertx;
 import java.nio.file.Path;
@@ -21,12 +20,12 @@ import org.slf4j.LoggerFactory;
  * too, for a start with a bad one. Confined to the event loop.
  */
 final class ConfigKeeper {
+  static final String USED_FILE = "config-last";
   private static final Logger LOG = LoggerFactory.getLogger(ConfigKeeper.class);
 
   private final Vertx vertx;
   private final ConfigSource source;
   private final StateKeeper labelFile;
-  private final KeptConfig kept;
   private final StateKeeper usedFile;
   private final Consumer<Outcome> changed;
   private String label = "";
@@ -45,13 +44,9 @@ final class ConfigKeeper {
     this.labelFile =
         new StateKeeper(
             vertx, stateDir.resolve("config-name"), metrics, () -> (label + "\n").getBytes(UTF_8));
-    this.kept = new KeptConfig(stateDir);
     this.usedFile =
         new StateKeeper(
-            vertx,
-            stateDir.resolve(KeptConfig.NAME),
-            metrics,
-            () -> KeptConfig.content(requireNonNull(used)));
+            vertx, stateDir.resolve(USED_FILE), metrics, () -> requireNonNull(used).kept());
     this.changed = changed;
   }
 
@@ -70,7 +65,10 @@ final class ConfigKeeper {
    */
   Optional<Outcome.Usable> fallback() {
     boolean ofNoFile = latest instanceof Outcome.Usable now && now.text().isEmpty();
-    return ofNoFile ? Optional.empty() : kept.read(source).filter(before -> !before.equals(latest));
+    if (!ofNoFile) {
+      usedFile.load(kept -> used = source.earlier(kept).orElse(null));
+    }
+    return Optional.ofNullable(used).filter(before -> !before.equals(latest));
   }
 
   /** Records that the newest config is in use. */

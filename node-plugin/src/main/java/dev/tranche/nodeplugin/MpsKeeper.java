@@ -52,17 +52,8 @@ final class MpsKeeper {
     return file.read(System.nanoTime() / 1_000_000, System.currentTimeMillis());
   }
 
-  /**
-   * Returns the availability of the daemons in the plan, by the last status. Reads the status again
-   * if daemons are newly needed.
-   */
+  /** Returns the availability of the daemons in the plan, by the last status. */
   MpsAvailability availability(MpsPlan wanted) {
-    boolean newlyNeeded =
-        watch.availability() instanceof MpsAvailability.NotNeeded && wanted.needed();
-    MpsAvailability now = watch.update(wanted, last);
-    if (newlyNeeded) {
-      check();
-    }
-    return now;
+    return watch.update(wanted, last);
   }
 }

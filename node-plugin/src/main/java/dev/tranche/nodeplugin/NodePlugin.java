@@ -143,17 +143,12 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
             this::publish);
     Overuse overuse = new Overuse(options.overuse());
     this.reports =
-        new ReportBuilder(
-            options.nodeName(),
-            UUID.randomUUID().toString(),
-            version(),
-            overuse,
-            failures::gpuFailed);
+        new ReportBuilder(options.nodeName(), UUID.randomUUID().toString(), version(), overuse);
     if (options.podMetrics()) {
       metrics.showContainers(options.nodeName());
     }
     this.sampleEvents =
-        new SampleEvents(events, metrics, failures, overuse, () -> System.nanoTime() / 1_000_000);
+        new SampleEvents(events, metrics, overuse, () -> System.nanoTime() / 1_000_000);
     gauges();
   }
 
@@ -273,10 +268,12 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
 
   /** Takes a new sample of the GPUs. */
   void sampled(List<GpuStatus> gpus) {
-    boolean cordons = sampleEvents.sampled(state, gpus);
+    List<GpuStatus> before = state.gpus();
     state.gpus(gpus).ifPresent(this::applyPlan);
     metrics.gpus(gpus);
     publish();
+    // Last, since what is said about the GPUs must not keep their health from the kubelet.
+    boolean cordons = sampleEvents.sampled(state, before);
     if (reports.markReportedIfChanged(gpus) || cordons) {
       sendReport();
     }

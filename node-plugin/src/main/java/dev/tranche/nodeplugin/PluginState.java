@@ -13,6 +13,7 @@ import dev.tranche.nodeplugin.gpu.NodeProblem;
 import dev.tranche.nodeplugin.gpu.NodeReplicas;
 import dev.tranche.nodeplugin.gpu.SharingPlan;
 import dev.tranche.nodeplugin.health.Health;
+import dev.tranche.nodeplugin.kubelet.ExpectedLimits;
 import dev.tranche.nodeplugin.kubelet.Hardware;
 import dev.tranche.nodeplugin.limit.ContainerLimit;
 import dev.tranche.nodeplugin.limit.ExpectedLimit;
@@ -45,9 +46,7 @@ final class PluginState {
   private String driverAwaited = "";
   private String driverVersion = "";
   private List<Holding> holdings = List.of();
-  private List<Holding> byReplicas = List.of();
   private List<ContainerLimit> containerLimits = List.of();
-  private List<Object> byReplicasInputs = List.of();
   private boolean holdingsKnown;
   private boolean draining;
   private MpsAvailability mps = new MpsAvailability.NotNeeded();
@@ -75,18 +74,15 @@ final class PluginState {
 
   private SharingPlan plan(Outcome.Usable now, List<GpuStatus> of) {
     SharingPlan planned = planFor(now, of);
+    Outcome.Usable other = plan == null ? earlierRunConfig : config;
     if (planned instanceof SharingPlan.Fits fits) {
       config = now;
       plan = fits;
-    } else if (plan == null) {
-      plan =
-          earlierRunConfig != null && planFor(earlierRunConfig, of) instanceof SharingPlan.Fits old
-              ? old
-              : null;
-      config = plan == null ? null : earlierRunConfig;
-    } else if (config != null
-        && SharingPlan.of(config.config(), indexes.apply(of)) instanceof SharingPlan.Fits old) {
+    } else if (other != null && planFor(other, of) instanceof SharingPlan.Fits old) {
+      config = other;
       plan = old;
+    } else if (plan == null) {
+      config = null;
     }
     return planned;
   }
@@ -143,10 +139,7 @@ final class PluginState {
 
   private GpuStatus asAdvertised(GpuStatus gpu) {
     return obstacle(gpu.info())
-        .map(
-            reason ->
-                new GpuStatus(
-                    gpu.info(), gpu.health().afterFailedProbe(reason), gpu.load(), gpu.uses()))
+        .map(reason -> gpu.withHealth(gpu.health().afterFailedProbe(reason)))
         .orElse(gpu);
   }
 
@@ -312,8 +305,7 @@ final class PluginState {
   /** Sets the holdings and returns whether they changed. */
   boolean holdings(List<Holding> now) {
     boolean changed = !holdingsKnown || !holdings.equals(now);
-    // Values derived from the holdings are cached for as long as they are the same object.
-    holdings = changed ? now : holdings;
+    holdings = now;
     holdingsKnown = true;
     return changed;
   }
@@ -333,12 +325,7 @@ final class PluginState {
 
   /** Returns the holdings with the replicas per GPU that they were granted in. */
   List<Holding> holdingsByReplicas() {
-    List<Object> inputs = List.of(holdings, held.all(), plan == null ? Map.of() : plan.byUuid());
-    if (!inputs.equals(byReplicasInputs)) {
-      byReplicasInputs = inputs;
-      byReplicas = held.byReplicas(holdings, plan == null ? Map.of() : plan.byUuid());
-    }
-    return byReplicas;
+    return held.byReplicas(holdings, plan == null ? Map.of() : plan.byUuid());
   }
 
   /** Returns what init containers have left to their pods; the kubelet's list leaves it out. */

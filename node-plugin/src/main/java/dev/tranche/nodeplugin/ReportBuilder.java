@@ -8,7 +8,6 @@ import dev.tranche.api.node.NodeReport;
 import dev.tranche.api.node.PodUse;
 import dev.tranche.api.node.SharingStrategy;
 import dev.tranche.nodeplugin.gpu.ContainerUse;
-import dev.tranche.nodeplugin.gpu.GpuFailures;
 import dev.tranche.nodeplugin.gpu.GpuSharing;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
 import dev.tranche.nodeplugin.gpu.Load;
@@ -29,19 +28,16 @@ final class ReportBuilder {
   private final String instance;
   private final String version;
   private final Overuse overuse;
-  private final GpuFailures failures;
   private List<GpuStatus> reported = List.of();
 
   /**
    * @param instance identifies this run of the plugin
    */
-  ReportBuilder(
-      String node, String instance, String version, Overuse overuse, GpuFailures failures) {
+  ReportBuilder(String node, String instance, String version, Overuse overuse) {
     this.node = node;
     this.instance = instance;
     this.version = version;
     this.overuse = overuse;
-    this.failures = failures;
   }
 
   /**
@@ -102,15 +98,9 @@ final class ReportBuilder {
     for (GpuStatus gpu : gpus) {
       String uuid = gpu.info().uuid();
       GpuSharing sharing = replicas.sharing().get(uuid);
-      if (sharing == null) {
-        continue;
-      }
-      try {
+      if (sharing != null) {
         int withheld = anyWithheld ? replicas.withheld(uuid) : 0;
         report.addGpus(gpu(sharing, gpu, epochMs).setWithheldReplicas(withheld));
-      } catch (RuntimeException bug) {
-        // Without this one GPU, it takes no new pods; without a report, none of them would.
-        failures.failed(uuid, bug);
       }
     }
   }
@@ -175,12 +165,11 @@ final class ReportBuilder {
             .setSmUtilizationPercent(load.now().smPercent())
             .setSmUtilizationMeanPercent((float) load.smMeanPercent())
             .setProcesses(load.now().processes());
-    if (load.now().gpm() instanceof Gpm.Values values) {
-      ifKnown(values.smPercent(), report::setSmActivePercent);
-      ifKnown(values.smOccupancyPercent(), report::setSmOccupancyPercent);
-      ifKnown(values.tensorPercent(), report::setTensorActivePercent);
-      ifKnown(values.dramPercent(), report::setDramActivePercent);
-    }
+    Gpm gpm = load.now().gpm();
+    ifKnown(gpm.smPercent(), report::setSmActivePercent);
+    ifKnown(gpm.smOccupancyPercent(), report::setSmOccupancyPercent);
+    ifKnown(gpm.tensorPercent(), report::setTensorActivePercent);
+    ifKnown(gpm.dramPercent(), report::setDramActivePercent);
     return report.build();
   }
 

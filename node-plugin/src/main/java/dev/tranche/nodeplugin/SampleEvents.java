@@ -5,13 +5,12 @@ import dev.tranche.nodeplugin.gpu.ContainerUse;
 import dev.tranche.nodeplugin.gpu.GpuSharing;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
 import dev.tranche.nodeplugin.gpu.HealthChange;
-import dev.tranche.nodeplugin.gpu.HeldReplica;
+import dev.tranche.nodeplugin.gpu.NodeReplicas;
 import dev.tranche.nodeplugin.limit.ContainerLimit;
 import dev.tranche.nodeplugin.metrics.NodeMetrics;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
 import dev.tranche.nodeplugin.usage.Grants;
 import dev.tranche.nodeplugin.usage.Overuse;
-import dev.tranche.process.meters.Failures;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -31,7 +30,6 @@ final class SampleEvents {
 
   private final EventBuffer events;
   private final NodeMetrics metrics;
-  private final Failures failures;
   private final Overuse overuse;
   private final LongSupplier clockMs;
   // By uuid: the last event of the GPU's health.
@@ -39,37 +37,38 @@ final class SampleEvents {
   // GPUs that were read at least once.
   private final Set<String> readBefore = new HashSet<>();
   private Grants grants = new Grants(Map.of());
-  private List<Object> grantsInputs = List.of();
 
   /**
    * @param clockMs any monotonic clock
    */
-  SampleEvents(
-      EventBuffer events,
-      NodeMetrics metrics,
-      Failures failures,
-      Overuse overuse,
-      LongSupplier clockMs) {
+  SampleEvents(EventBuffer events, NodeMetrics metrics, Overuse overuse, LongSupplier clockMs) {
     this.events = events;
     this.metrics = metrics;
-    this.failures = failures;
     this.overuse = overuse;
     this.clockMs = clockMs;
   }
 
   /**
-   * Compares the GPUs with the state, before it takes them over.
+   * Reports what has changed in the GPUs, which are those of the state.
    *
+   * @param before the GPUs of the sample before
    * @return whether a cordon has begun or ended, which must be reported at once
    */
-  boolean sampled(PluginState state, List<GpuStatus> gpus) {
-    // What is said about the GPUs must not keep their health from the kubelet.
-    for (HealthChange change : HealthChange.between(state.gpus(), gpus)) {
-      failures.onGpu(change.uuid(), () -> reportHealth(change));
-    }
-    gpus.forEach(gpu -> failures.onGpu(gpu.info().uuid(), () -> reportEarlierErrors(gpu)));
+  boolean sampled(PluginState state, List<GpuStatus> before) {
+    HealthChange.between(before, state.gpus()).forEach(this::reportHealth);
+    state.gpus().forEach(this::reportEarlierErrors);
+    grants = Grants.of(state.holdingsByReplicas());
+    Map<String, GpuSharing> sharing = state.replicas().map(NodeReplicas::sharing).orElse(Map.of());
     List<NodeMetrics.ContainerRow> rows = new ArrayList<>();
-    boolean changed = updateContainers(state, gpus, rows);
+    boolean changed = false;
+    for (GpuStatus gpu : state.gpus()) {
+      GpuSharing how = sharing.get(gpu.info().uuid());
+      // A lost GPU has no reading; what was known of it stays.
+      if (how != null && gpu.load() != null) {
+        changed |= state.holdingsKnown() && judgeOveruse(gpu, how);
+        rows.addAll(rows(gpu, state.containerLimits()));
+      }
+    }
     metrics.containers(rows);
     return changed;
   }
@@ -97,55 +96,11 @@ final class SampleEvents {
         change.now().metricLabel());
     // An ECC storm is a fault with another count each second, and would leave no other event.
     long nowMs = clockMs.getAsLong();
-    if (!change.moreOfAFault()
-        || nowMs - writtenMs.getOrDefault(change.uuid(), nowMs - FAULT_REPEAT_MS)
-            >= FAULT_REPEAT_MS) {
-      writtenMs.put(change.uuid(), nowMs);
+    Long writtenAtMs = writtenMs.get(change.gpu().uuid());
+    if (!change.moreOfAFault() || writtenAtMs == null || nowMs - writtenAtMs >= FAULT_REPEAT_MS) {
+      writtenMs.put(change.gpu().uuid(), nowMs);
       events.node(change.reason(), change.message(), !change.now().healthy());
     }
-  }
-
-  private boolean updateContainers(
-      PluginState state, List<GpuStatus> gpus, List<NodeMetrics.ContainerRow> rows) {
-    Map<String, GpuSharing> sharing =
-        state.replicas().map(replicas -> replicas.sharing()).orElse(Map.of());
-    failures.task("the grants of containers", () -> updateGrants(state));
-    Set<String> changed = new HashSet<>();
-    for (GpuStatus gpu : gpus) {
-      String uuid = gpu.info().uuid();
-      GpuSharing how = sharing.get(uuid);
-      // A lost GPU has no reading; what was known of it stays.
-      if (how != null && gpu.load() != null) {
-        failures.onGpu(
-            uuid,
-            () -> {
-              if (state.holdingsKnown() && judgeOveruse(gpu, how)) {
-                changed.add(uuid);
-              }
-              rows.addAll(rows(gpu, state.containerLimits()));
-            });
-      }
-    }
-    return !changed.isEmpty();
-  }
-
-  // Cached, since this runs at each sample and a node may hold hundreds of replicas.
-  private void updateGrants(PluginState state) {
-    List<Object> inputs = List.of(state.holdings(), state.held().all());
-    if (!inputs.equals(grantsInputs)) {
-      grantsInputs = inputs;
-      grants = Grants.of(state.holdings(), shares(state));
-    }
-  }
-
-  private static Map<String, Map<String, Double>> shares(PluginState state) {
-    Map<String, Map<String, Double>> shares = new HashMap<>();
-    for (HeldReplica held : state.held().all()) {
-      shares
-          .computeIfAbsent(held.resource(), resource -> new HashMap<>())
-          .put(held.id(), held.part().value());
-    }
-    return shares;
   }
 
   private boolean judgeOveruse(GpuStatus gpu, GpuSharing how) {

@@ -19,23 +19,19 @@ import dev.tranche.nodeplugin.nvml.GpuReading;
 import dev.tranche.nodeplugin.nvml.Mig;
 import dev.tranche.nodeplugin.usage.ContainerCgroups;
 import dev.tranche.nodeplugin.usage.Overuse;
-import dev.tranche.process.meters.Failures;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
 /** What Prometheus is told of containers, by their processes and by their memory limits. */
 class ContainerMetricsTest {
-  private static final GpuReading READING =
-      new GpuReading(900, 0, 0, 40, 1, 0, 0, Gpm.Unavailable.UNSUPPORTED);
+  private static final GpuReading READING = new GpuReading(900, 0, 0, 40, 1, 0, 0, Gpm.UNKNOWN);
 
   private final NodeMetrics metrics = new NodeMetrics();
-  private final Failures failures = metrics.failures();
   private final PluginState state = new PluginState(() -> Hardware.NONE);
   private final SampleEvents sampleEvents =
       new SampleEvents(
           new EventBuffer(metrics, () -> 1_000, () -> {}),
           metrics,
-          failures,
           new Overuse(new OveruseOptions(0.05, 3, false)),
           () -> 1_000);
 

@@ -10,6 +10,7 @@ import dev.tranche.nodeplugin.gpu.HeldReplica;
 import dev.tranche.nodeplugin.gpu.HeldReplicas;
 import dev.tranche.nodeplugin.gpu.NodeProblem;
 import dev.tranche.nodeplugin.health.Health;
+import dev.tranche.nodeplugin.kubelet.ExpectedLimits;
 import dev.tranche.nodeplugin.limit.ContainerLimit;
 import dev.tranche.nodeplugin.limit.ContainerLimit.Limited;
 import dev.tranche.nodeplugin.limit.ExpectedLimit;

@@ -52,7 +52,7 @@ public final class FakeMps {
   }
 
   public boolean ready() {
-    return Files.exists(root.resolve(".ready"));
+    return lines(root.resolve(".status")).contains("serving");
   }
 
   /** Its process; 0 while none runs. */

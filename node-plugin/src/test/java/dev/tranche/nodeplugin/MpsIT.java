@@ -119,7 +119,6 @@ class MpsIT {
             "set_default_device_pinned_mem_limit GPU-0 1536M",
             "set_default_active_thread_percentage 10");
     assertThat(nvml.computeMode(0)).isEqualTo(EXCLUSIVE_PROCESS);
-    assertThat(mps.root().resolve("nvidia.com/gpu/.started")).exists();
     eventually("ready", () -> get("daemon.log", "/readyz").equals("200 ok\n"));
     long pid = mps.pid();
     assertThat(FakeMps.running(pid)).isTrue();
@@ -177,13 +176,13 @@ class MpsIT {
     ready();
     long pid = mps.pid();
     plan(one + "nvidia.com/other GPU-1 16106127360 2 true false\n");
-    Path other = mps.root().resolve("nvidia.com/other/.started");
+    Path other = mps.root().resolve("nvidia.com/other/log/told");
     await("daemon.log", () -> Files.exists(other));
     ready();
     assertThat(mps.pid()).isEqualTo(pid);
     assertThat(mps.commands()).doesNotContain("quit");
     process.terminate(30);
-    assertThat(other).doesNotExist();
+    assertThat(other).content().endsWith("quit\n");
     assertThat(nvml.computeMode(0)).isZero();
   }
 

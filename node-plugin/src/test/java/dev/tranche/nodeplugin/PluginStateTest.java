@@ -55,17 +55,7 @@ class PluginStateTest {
     state.containerLimits(
         List.of(new ContainerLimit(container, "GPU-1", ContainerLimit.Limited.PARTLY, 5, -1)));
     var overuse = new Overuse(new OveruseOptions(0.05, 3, false));
-    var report =
-        new ReportBuilder(
-                "node",
-                "run",
-                "1",
-                overuse,
-                (gpu, bug) -> {
-                  throw new AssertionError(gpu, bug);
-                })
-            .report(state, true, 0, 0)
-            .build();
+    var report = new ReportBuilder("node", "run", "1", overuse).report(state, true, 0, 0).build();
     assertThat(report.getGpus(0).getLimitsList()).isEmpty();
     assertThat(report.getGpus(1).getLimitsList())
         .containsExactly(

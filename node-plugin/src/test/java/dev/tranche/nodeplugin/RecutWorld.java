@@ -88,14 +88,7 @@ final class RecutWorld {
   private PluginState state = new PluginState(() -> Hardware.NONE);
   private PluginCalls calls = new PluginCalls(state.held());
   private final ReportBuilder reports =
-      new ReportBuilder(
-          "node",
-          "run",
-          "1",
-          new Overuse(new OveruseOptions(0.05, 3, false)),
-          (gpu, bug) -> {
-            throw new AssertionError(gpu, bug);
-          });
+      new ReportBuilder("node", "run", "1", new Overuse(new OveruseOptions(0.05, 3, false)));
   private byte[] heldFile = new byte[0];
   private Outcome.Usable config = config("{name: gpu, replicas: 10}");
 

@@ -22,19 +22,16 @@ class SampleEventsTest {
   private final PluginState state = new PluginState(() -> Hardware.NONE);
   private final SampleEvents sampleEvents =
       new SampleEvents(
-          events,
-          metrics,
-          metrics.failures(),
-          new Overuse(new OveruseOptions(0.05, 3, false)),
-          () -> nowMs);
+          events, metrics, new Overuse(new OveruseOptions(0.05, 3, false)), () -> nowMs);
   private Health health = new Health.Healthy();
 
   private void sample(Health now) {
     health = now;
     var info = new GpuInfo(0, "GPU-0", "Tesla T4", 0, "", 100, 0, -1, 0, Mig.OFF);
     List<GpuStatus> gpus = List.of(new GpuStatus(info, now, null));
-    sampleEvents.sampled(state, gpus);
+    List<GpuStatus> before = state.gpus();
     state.gpus(gpus);
+    sampleEvents.sampled(state, before);
     nowMs += 1_000;
   }
 

@@ -8,7 +8,6 @@ import dev.tranche.api.node.GpuShare;
 import dev.tranche.api.node.MemoryLimit;
 import dev.tranche.nodeplugin.config.ConfigSource;
 import dev.tranche.nodeplugin.config.ConfigSource.Outcome;
-import dev.tranche.nodeplugin.config.KeptConfig;
 import dev.tranche.nodeplugin.config.Setting;
 import dev.tranche.nodeplugin.gpu.HeldFile;
 import dev.tranche.nodeplugin.gpu.HeldReplica;
@@ -70,7 +69,7 @@ class StateFormatsTest {
         new ConfigSource(
             Settings.read(
                 Setting.class, List.of("--config-dir=" + configs), Map.of(), new ConfigErrors()));
-    Outcome.Usable kept = new KeptConfig(FROZEN).read(source).orElseThrow();
+    Outcome.Usable kept = source.earlier(frozen(ConfigKeeper.USED_FILE)).orElseThrow();
     assertThat(kept.name()).isEqualTo("a");
     assertThat(kept.text()).contains("replicas: 4");
   }

@@ -57,15 +57,7 @@ public final class SimulatedPlugin {
    */
   public SimulatedPlugin(String node, String instance) {
     this.node = node;
-    this.reports =
-        new ReportBuilder(
-            node,
-            instance,
-            "simulated",
-            new Overuse(NO_OVERUSE),
-            (gpu, bug) -> {
-              throw new IllegalStateException("GPU " + gpu, bug);
-            });
+    this.reports = new ReportBuilder(node, instance, "simulated", new Overuse(NO_OVERUSE));
   }
 
   /** Reads a config file's text. */

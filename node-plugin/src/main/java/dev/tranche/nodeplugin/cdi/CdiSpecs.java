@@ -1,6 +1,7 @@
 package dev.tranche.nodeplugin.cdi;
 
 import dev.tranche.nodeplugin.config.AllocateOptions;
+import dev.tranche.nodeplugin.config.AllocateOptions.DeviceClass;
 import dev.tranche.nodeplugin.gpu.HostNodes;
 import dev.tranche.nodeplugin.limit.NodeLimits;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
@@ -64,7 +65,7 @@ public final class CdiSpecs {
     if (!channels.isEmpty()) {
       specs.add(new CdiSpec("imex-channel", channels, new JsonObject()));
     }
-    nodes.additionalClasses(options).forEach(name -> specs.add(additional(name)));
+    nodes.additional(options).forEach(of -> specs.add(additional(of)));
     return specs;
   }
 
@@ -121,18 +122,12 @@ public final class CdiSpecs {
         .toList();
   }
 
-  private CdiSpec additional(String name) {
-    List<String> paths =
-        switch (name) {
-          case "gdrcopy" -> nodes.gdrcopy();
-          case "gds" -> nodes.gds();
-          default -> nodes.mofed();
-        };
-    List<String> mounted = name.equals("gds") ? files.gds() : List.of();
+  private CdiSpec additional(DeviceClass of) {
+    List<String> mounted = of == DeviceClass.GDS ? files.gds() : List.of();
+    List<JsonObject> mounts = mounted.stream().map(file -> mount(file, READ_ONLY)).toList();
     JsonObject edits =
-        edits(
-            nodes(paths), mounted.stream().map(file -> mount(file, READ_ONLY)).toList(), List.of());
-    return new CdiSpec(name, Map.of("all", edits), JsonObject.of("env", List.of(VOID)));
+        edits(nodes(nodes.additional().getOrDefault(of, List.of())), mounts, List.of());
+    return new CdiSpec(of.text(), Map.of("all", edits), JsonObject.of("env", List.of(VOID)));
   }
 
   private JsonObject common() {

@@ -63,15 +63,6 @@ public record DriverFiles(
   private static final List<String> FIRMWARE = List.of("gsp*.bin", "ucodes*.bin");
   private static final List<String> GDS = List.of("/run/udev", "/etc/cufile.json");
 
-  public DriverFiles {
-    libraries = List.copyOf(libraries);
-    links = List.copyOf(links);
-    gds = List.copyOf(gds);
-    programs = List.copyOf(programs);
-    sockets = List.copyOf(sockets);
-    firmware = List.copyOf(firmware);
-  }
-
   /**
    * Finds the files. Blocks.
    *

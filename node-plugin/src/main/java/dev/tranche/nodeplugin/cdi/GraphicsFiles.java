@@ -73,12 +73,6 @@ record GraphicsFiles(List<String> libraries, List<Link> links, List<Config> conf
           "/modules/updates/drivers",
           "/modules/updates/extensions");
 
-  GraphicsFiles {
-    libraries = List.copyOf(libraries);
-    links = List.copyOf(links);
-    configs = List.copyOf(configs);
-  }
-
   /**
    * Finds the files. Blocks.
    *

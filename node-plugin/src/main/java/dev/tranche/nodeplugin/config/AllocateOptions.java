@@ -1,6 +1,7 @@
 package dev.tranche.nodeplugin.config;
 
 import java.util.List;
+import java.util.Locale;
 import java.util.Set;
 
 /**
@@ -11,9 +12,7 @@ import java.util.Set;
  * @param driverRoot the driver's root folder on the host
  * @param devRoot the host folder that may hold dev, no trailing slash; empty: the root
  * @param driverRootInContainer where the driver root is mounted in this container
- * @param gdrcopy containers are started with GDRCopy
- * @param gds containers are started with GPUDirect Storage
- * @param mofed containers are started with MOFED
+ * @param additional classes of devices that containers get beside GPUs
  * @param cdiAnnotationPrefix of the container annotation's key, such as {@code cdi.k8s.io/}
  * @param cdiHookPath on the host, of the program that runs CDI hooks
  * @param disabledCdiHooks left out of the CDI spec; {@code all}: every hook
@@ -27,9 +26,7 @@ public record AllocateOptions(
     String driverRoot,
     String devRoot,
     String driverRootInContainer,
-    boolean gdrcopy,
-    boolean gds,
-    boolean mofed,
+    Set<DeviceClass> additional,
     String cdiAnnotationPrefix,
     String cdiHookPath,
     Set<String> disabledCdiHooks,
@@ -39,6 +36,36 @@ public record AllocateOptions(
   public enum DeviceIdStrategy {
     UUID,
     INDEX
+  }
+
+  /** Devices that a container can get beside GPUs. Their lower-case names are NVIDIA's. */
+  public enum DeviceClass {
+    GDRCOPY("/dev", "gdrdrv"),
+    /** GPUDirect Storage. */
+    GDS("/dev", "nvidia-fs*"),
+    MOFED("/dev/infiniband", "{rdma_cm,uverbs*}");
+
+    private final String folder;
+    private final String glob;
+
+    DeviceClass(String folder, String glob) {
+      this.folder = folder;
+      this.glob = glob;
+    }
+
+    /** Returns the folder of its device nodes. */
+    public String folder() {
+      return folder;
+    }
+
+    /** Returns a glob of the names of its device nodes. */
+    public String glob() {
+      return glob;
+    }
+
+    public String text() {
+      return name().toLowerCase(Locale.ROOT);
+    }
   }
 
   /** How an Allocate answer names the GPUs to the container runtime; several can be on at once. */
@@ -51,12 +78,6 @@ public record AllocateOptions(
     public boolean cdi() {
       return this == CDI_ANNOTATIONS || this == CDI_CRI;
     }
-  }
-
-  public AllocateOptions {
-    deviceListStrategies = Set.copyOf(deviceListStrategies);
-    disabledCdiHooks = Set.copyOf(disabledCdiHooks);
-    imexChannels = List.copyOf(imexChannels);
   }
 
   /** Returns whether the CDI spec names this hook. */

@@ -20,10 +20,6 @@ public record ConfigFile(Map<String, String> values, ResourceNames resources, Sh
   private static final Set<String> TOP_KEYS =
       Set.of("version", "flags", "sharing", "resources", "imex");
 
-  public ConfigFile {
-    values = Map.copyOf(values);
-  }
-
   /** Reads a file's text; whatever is wrong with it goes to the findings. */
   public static ConfigFile parse(String text, ConfigErrors findings) {
     Object root = load(text, findings);

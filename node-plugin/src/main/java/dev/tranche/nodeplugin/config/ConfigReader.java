@@ -1,5 +1,6 @@
 package dev.tranche.nodeplugin.config;
 
+import dev.tranche.nodeplugin.config.AllocateOptions.DeviceClass;
 import dev.tranche.nodeplugin.config.AllocateOptions.DeviceIdStrategy;
 import dev.tranche.nodeplugin.config.AllocateOptions.DeviceListStrategy;
 import dev.tranche.nodeplugin.config.Config.MigStrategy;
@@ -8,8 +9,11 @@ import dev.tranche.nodeplugin.config.Config.SharedAllocationPolicy;
 import dev.tranche.nodeplugin.config.Sharing.SharingStrategy;
 import dev.tranche.process.settings.ConfigErrors;
 import dev.tranche.process.settings.Settings;
+import java.util.Arrays;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.Set;
+import java.util.stream.Collectors;
 
 /**
  * Converts settings and a config file to typed values and checks them. All errors go to the
@@ -17,7 +21,8 @@ import java.util.Set;
  */
 final class ConfigReader {
   private static final String TEGRA =
-      " is not supported: this plugin discovers GPUs by NVML; a Tegra node needs NVIDIA's device plugin";
+      " is not supported: this plugin discovers GPUs by NVML; a Tegra node needs NVIDIA's device"
+          + " plugin";
 
   private final Settings<Setting> settings;
   private final ConfigErrors findings;
@@ -70,14 +75,18 @@ final class ConfigReader {
         settings.text(Setting.DRIVER_ROOT),
         devRoot(),
         settings.text(Setting.DRIVER_ROOT_CTR_PATH),
-        settings.isTrue(Setting.GDRCOPY_ENABLED),
-        settings.isTrue(Setting.GDS_ENABLED),
-        settings.isTrue(Setting.MOFED_ENABLED),
+        additional(),
         settings.text(Setting.CDI_ANNOTATION_PREFIX),
         settings.text(Setting.NVIDIA_CDI_HOOK_PATH),
         Set.copyOf(settings.list(Setting.CDI_DISABLE_HOOKS)),
         imexChannels(),
         settings.isTrue(Setting.IMEX_REQUIRED));
+  }
+
+  private Set<DeviceClass> additional() {
+    return Arrays.stream(DeviceClass.values())
+        .filter(of -> settings.isTrue(Setting.valueOf(of.name() + "_ENABLED")))
+        .collect(Collectors.toCollection(() -> EnumSet.noneOf(DeviceClass.class)));
   }
 
   private Set<DeviceListStrategy> deviceListStrategies() {

@@ -1,11 +1,14 @@
 package dev.tranche.nodeplugin.config;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import dev.tranche.process.settings.ConfigErrors;
 import dev.tranche.process.settings.Settings;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -31,7 +34,12 @@ public final class ConfigSource {
      * @param text of its file; empty if there is no file
      */
     record Usable(String name, Config config, Set<String> warnings, String text)
-        implements Outcome {}
+        implements Outcome {
+      /** Returns what to keep of it for a restart: its name, then its text. */
+      public byte[] kept() {
+        return (name + "\n" + text).getBytes(UTF_8);
+      }
+    }
 
     record Refused(String name, String reason) implements Outcome {}
   }
@@ -135,6 +143,14 @@ public final class ConfigSource {
           .filter(n -> !n.startsWith("."))
           .collect(Collectors.toSet());
     }
+  }
+
+  /** Reads the config that an earlier run has kept; empty if the current flags refuse it. */
+  public Optional<Outcome.Usable> earlier(byte[] kept) {
+    String[] parts = new String(kept, UTF_8).split("\n", 2);
+    return parts.length == 2 && parse(parts[0], parts[1]) instanceof Outcome.Usable usable
+        ? Optional.of(usable)
+        : Optional.empty();
   }
 
   /** Reads a config from its text. */

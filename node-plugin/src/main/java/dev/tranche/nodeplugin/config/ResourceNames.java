@@ -35,11 +35,6 @@ public record ResourceNames(List<Rule> gpus, List<Rule> migs) {
     }
   }
 
-  public ResourceNames {
-    gpus = List.copyOf(gpus);
-    migs = List.copyOf(migs);
-  }
-
   /**
    * @param model NVML's product name
    */

@@ -67,11 +67,7 @@ public record Sharing(List<SharedResource> resources) {
      *
      * @param refs an index ({@code 0}), a MIG index ({@code 0:1}) or a uuid
      */
-    record Listed(List<String> refs) implements DeviceSelection {
-      public Listed {
-        refs = List.copyOf(refs);
-      }
-    }
+    record Listed(List<String> refs) implements DeviceSelection {}
 
     /**
      * Returns whether a device is selected.
@@ -86,10 +82,6 @@ public record Sharing(List<SharedResource> resources) {
         case Listed listed -> listed.refs().stream().anyMatch(names::contains);
       };
     }
-  }
-
-  public Sharing {
-    resources = List.copyOf(resources);
   }
 
   public boolean uses(SharingStrategy strategy) {

@@ -23,7 +23,6 @@ final class ErrorWatch {
   static final int FAILURES_MAX = 3;
 
   private final KnownGpus gpus;
-  private final GpuFailures bugs;
   private final Set<String> watched = new TreeSet<>();
   // GPUs whose errors this driver never reports.
   private final Set<String> unsupported = new TreeSet<>();
@@ -31,9 +30,8 @@ final class ErrorWatch {
   private int failures;
   private String why = "";
 
-  ErrorWatch(KnownGpus gpus, GpuFailures bugs) {
+  ErrorWatch(KnownGpus gpus) {
     this.gpus = gpus;
-    this.bugs = bugs;
   }
 
   /** Begins a new listing of the GPUs. */
@@ -46,13 +44,12 @@ final class ErrorWatch {
     String uuid = gpu.uuid();
     try {
       (session.watch(index) ? watched : unsupported).add(uuid);
-    } catch (RuntimeException e) {
-      NvmlException.rethrowIfDriverGone(e);
-      String reason = bugs.reason(uuid, e);
-      if (!reason.equals(why)) {
-        LOG.warn("{} is not watched for errors until it answers: {}", uuid, reason);
+    } catch (NvmlException e) {
+      e.rethrowIfDriverGone();
+      if (!e.getMessage().equals(why)) {
+        why = e.getMessage();
+        LOG.warn("{} is not watched for errors until it answers: {}", uuid, why);
       }
-      why = reason;
     }
   }
 

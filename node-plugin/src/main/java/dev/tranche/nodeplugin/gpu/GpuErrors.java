@@ -73,11 +73,7 @@ final class GpuErrors {
   private boolean apply(GpuEvent event, Fault fault) {
     long nowMs = clockMs.getAsLong();
     List<GpuStatus> hit = gpus.all().stream().filter(gpu -> hits(event, gpu.info())).toList();
-    hit.forEach(
-        gpu ->
-            gpus.put(
-                new GpuStatus(
-                    gpu.info(), gpu.health().afterFault(fault, nowMs), gpu.load(), gpu.uses())));
+    hit.forEach(gpu -> gpus.put(gpu.withHealth(gpu.health().afterFault(fault, nowMs))));
     return !hit.isEmpty();
   }
 

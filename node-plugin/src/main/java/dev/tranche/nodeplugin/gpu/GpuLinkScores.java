@@ -3,6 +3,7 @@ package dev.tranche.nodeplugin.gpu;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
 import dev.tranche.nodeplugin.nvml.GpuLink;
 import dev.tranche.nodeplugin.nvml.Nvml;
+import dev.tranche.nodeplugin.nvml.NvmlException;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -18,10 +19,6 @@ public record GpuLinkScores(Map<String, Map<String, Integer>> points) {
   public static final GpuLinkScores UNKNOWN = new GpuLinkScores(Map.of());
 
   private static final int POINTS_PER_NVLINK = 100;
-
-  public GpuLinkScores {
-    points = Map.copyOf(points);
-  }
 
   /** Measures every pair with NVML; the NUMA nodes decide where NVML does not tell. */
   public static GpuLinkScores measure(Nvml nvml, List<GpuInfo> gpus) {
@@ -42,7 +39,7 @@ public record GpuLinkScores(Map<String, Map<String, Integer>> points) {
   private static GpuLink link(Nvml nvml, GpuInfo gpu, GpuInfo other) {
     try {
       return nvml.link(gpu.index(), other.index());
-    } catch (RuntimeException unavailable) {
+    } catch (NvmlException unavailable) {
       return GpuLink.UNKNOWN;
     }
   }

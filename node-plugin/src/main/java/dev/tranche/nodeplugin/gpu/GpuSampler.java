@@ -3,7 +3,6 @@ package dev.tranche.nodeplugin.gpu;
 import dev.tranche.nodeplugin.health.Fault;
 import dev.tranche.nodeplugin.health.Health;
 import dev.tranche.nodeplugin.health.HealthOptions;
-import dev.tranche.nodeplugin.nvml.Gpm;
 import dev.tranche.nodeplugin.nvml.GpuEvent;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
 import dev.tranche.nodeplugin.nvml.GpuReading;
@@ -17,13 +16,9 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.function.LongSupplier;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /** Samples one GPU after the other. Confined to the thread that calls NVML. */
 final class GpuSampler {
-  private static final Logger LOG = LoggerFactory.getLogger(GpuSampler.class);
-
   /**
    * Failed samples in a row after which the last reading is dropped; a single one may fail by
    * chance.
@@ -33,21 +28,16 @@ final class GpuSampler {
   private final HealthOptions options;
   private final ContainerUses usage;
   private final LongSupplier clockMs;
-  private final GpuFailures failures;
   private final Map<String, Long> eccErrors = new HashMap<>();
   // By uuid: failed samples in a row.
   private final Map<String, Integer> failedSamples = new HashMap<>();
   // By uuid: why the load of a GPU that answers cannot be read.
   private final Map<String, String> unreadable = new TreeMap<>();
-  // By uuid: why GPM fails, as last logged. It may come and go, which must not fill the log.
-  private final Map<String, String> gpmLogged = new HashMap<>();
 
-  GpuSampler(
-      HealthOptions options, ContainerUses usage, LongSupplier clockMs, GpuFailures failures) {
+  GpuSampler(HealthOptions options, ContainerUses usage, LongSupplier clockMs) {
     this.options = options;
     this.usage = usage;
     this.clockMs = clockMs;
-    this.failures = failures;
   }
 
   /** Forgets all other GPUs. */
@@ -55,7 +45,6 @@ final class GpuSampler {
     eccErrors.keySet().retainAll(known);
     failedSamples.keySet().retainAll(present);
     unreadable.keySet().retainAll(present);
-    gpmLogged.keySet().retainAll(known);
   }
 
   /** Returns the GPUs that answer, but not with their load. */
@@ -88,7 +77,6 @@ final class GpuSampler {
       GpuReading reading = read(session, gpu.info(), index);
       failedSamples.remove(gpu.info().uuid());
       unreadable.remove(gpu.info().uuid());
-      logGpm(gpu.info(), reading.gpm());
       // Before the errors are counted: it may fail, and they would then count as known.
       List<ContainerUse> uses = uses(session, gpu.info(), index, reading);
       Load load = Load.next(gpu.load(), reading, nowMs);
@@ -100,28 +88,13 @@ final class GpuSampler {
               : health,
           load,
           uses);
-    } catch (RuntimeException e) {
-      NvmlException.rethrowIfDriverGone(e);
-      String why = failures.reason(gpu.info().uuid(), e);
-      if (e instanceof NvmlException nvml && nvml.lost()) {
+    } catch (NvmlException e) {
+      e.rethrowIfDriverGone();
+      if (e.lost()) {
         unreadable.remove(gpu.info().uuid());
-        return gpu.asLost(why);
+        return gpu.asLost(e.getMessage());
       }
-      return afterFailedSample(session, gpu, index, nowMs, why);
-    }
-  }
-
-  /** A GPU without GPM is normal; one whose GPM fails is logged once for each reason. */
-  private void logGpm(GpuInfo gpu, Gpm gpm) {
-    if (gpm instanceof Gpm.Unavailable(String reason)
-        && !gpm.equals(Gpm.Unavailable.UNSUPPORTED)
-        && !gpm.equals(Gpm.Unavailable.PENDING)
-        && !reason.equals(gpmLogged.put(gpu.uuid(), reason))) {
-      LOG.warn(
-          "GPU {}: {}; its SM activity and memory bandwidth are not known; the plugin retries GPM"
-              + " every minute",
-          gpu.number(),
-          reason);
+      return afterFailedSample(session, gpu, index, nowMs, e.getMessage());
     }
   }
 
@@ -168,8 +141,8 @@ final class GpuSampler {
       return gpu.migDevice().isEmpty()
           ? now.uuid().equals(gpu.uuid())
           : session.migDevices(now).stream().anyMatch(device -> device.uuid().equals(gpu.uuid()));
-    } catch (RuntimeException e) {
-      NvmlException.rethrowIfDriverGone(e);
+    } catch (NvmlException e) {
+      e.rethrowIfDriverGone();
       return false;
     }
   }

@@ -12,13 +12,13 @@ import org.jspecify.annotations.Nullable;
  * @param uses of containers whose processes could be identified; in sum no more than the load
  */
 public record GpuStatus(GpuInfo info, Health health, @Nullable Load load, List<ContainerUse> uses) {
-  public GpuStatus {
-    uses = List.copyOf(uses);
-  }
-
   /** A status without use per container. */
   public GpuStatus(GpuInfo info, Health health, @Nullable Load load) {
     this(info, health, load, List.of());
+  }
+
+  public GpuStatus withHealth(Health now) {
+    return new GpuStatus(info, now, load, uses);
   }
 
   /** Returns the status for when NVML no longer shows the GPU. */

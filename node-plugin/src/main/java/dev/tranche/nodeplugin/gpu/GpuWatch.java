@@ -4,10 +4,8 @@ import dev.tranche.nodeplugin.gpu.NodeProblem.Reason;
 import dev.tranche.nodeplugin.health.HealthOptions;
 import dev.tranche.nodeplugin.nvml.GpuEvent;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
-import dev.tranche.nodeplugin.nvml.Mig;
 import dev.tranche.nodeplugin.nvml.Nvml;
 import dev.tranche.nodeplugin.nvml.NvmlException;
-import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -39,33 +37,26 @@ public final class GpuWatch {
   private final GpuSampler sampler;
   private final GpuErrors errors;
   private final ErrorWatch errorWatch;
-  private final GpuFailures failures;
   private final ContainerUses usage;
   // By index: why a GPU, or a MIG device of it, did not tell its identity at the last listing.
   private final Map<Integer, String> unidentified = new TreeMap<>();
-  // The same, as last logged: several such GPUs must not log a line at each listing.
-  private final Map<Integer, String> logged = new HashMap<>();
   private @Nullable Nvml nvml;
   private String driver = "";
   private int count;
-  private long checkedAtMs;
-  private long reopenedAtMs;
+  private long openedAtMs;
   private long reopenWaitMs;
   private long migCheckedAtMs;
 
   /**
    * @param usage finds the containers of a GPU's processes
    * @param clockMs any monotonic clock
-   * @param failures is told of bugs that one GPU causes
    */
-  public GpuWatch(
-      HealthOptions options, ContainerUses usage, LongSupplier clockMs, GpuFailures failures) {
+  public GpuWatch(HealthOptions options, ContainerUses usage, LongSupplier clockMs) {
     this.options = options;
     this.clockMs = clockMs;
     this.usage = usage;
-    this.failures = failures;
-    this.errorWatch = new ErrorWatch(gpus, failures);
-    this.sampler = new GpuSampler(options, usage, clockMs, failures);
+    this.errorWatch = new ErrorWatch(gpus);
+    this.sampler = new GpuSampler(options, usage, clockMs);
     this.errors = new GpuErrors(options, clockMs, gpus);
   }
 
@@ -76,8 +67,7 @@ public final class GpuWatch {
    */
   public void open(Nvml session) {
     nvml = session;
-    checkedAtMs = clockMs.getAsLong();
-    reopenedAtMs = checkedAtMs;
+    openedAtMs = clockMs.getAsLong();
     reopenWaitMs = Math.max(reopenWaitMs, options.reopenMs());
     recordDriver(session.driverVersion());
     find(session);
@@ -94,11 +84,17 @@ public final class GpuWatch {
   private void find(Nvml session) {
     gpus.startListing();
     errorWatch.startListing();
+    Map<Integer, String> before = Map.copyOf(unidentified);
     unidentified.clear();
     migCheckedAtMs = clockMs.getAsLong();
     count = session.count();
     for (int index = 0; index < count; index++) {
       find(session, index);
+      String why = unidentified.get(index);
+      // Such a GPU must not log a line at each listing.
+      if (why != null && !why.equals(before.get(index))) {
+        LOG.warn("{}: it, or a MIG device of it, is left out", why);
+      }
     }
     gpus.finishListing();
     sampler.retain(gpus.uuids(), gpus.presentIndexes().keySet());
@@ -112,23 +108,14 @@ public final class GpuWatch {
       Set<String> leftOut = new LinkedHashSet<>();
       session.migDevices(info, leftOut::add).forEach(device -> gpus.add(device, index));
       gpus.migDevicesListed(info);
-      if (leftOut.isEmpty()) {
-        logged.remove(index);
-      } else {
-        complain(index, String.join("; ", leftOut));
+      if (!leftOut.isEmpty()) {
+        unidentified.put(index, "GPU " + index + ": " + String.join("; ", leftOut));
       }
-    } catch (RuntimeException e) {
-      NvmlException.rethrowIfDriverGone(e);
+    } catch (NvmlException e) {
+      e.rethrowIfDriverGone();
       // Whatever is wrong with this GPU, the others are usable, and it is looked for again. Its
       // uuid cannot be read; whether it was known follows from which GPUs are missing.
-      complain(index, failures.reason(index, e));
-    }
-  }
-
-  private void complain(int index, String why) {
-    unidentified.put(index, "GPU " + index + ": " + why);
-    if (!why.equals(logged.put(index, why))) {
-      LOG.warn("GPU {} or a MIG device of it is left out: {}", index, why);
+      unidentified.put(index, "GPU " + index + ": " + e.getMessage());
     }
   }
 
@@ -186,44 +173,19 @@ public final class GpuWatch {
   }
 
   /**
-   * Looks for missing GPUs again, and returns whether to restart NVML, which may show a returned
-   * GPU, or the errors of all, only then. While any GPU works, restarts become ever rarer.
-   *
-   * @throws NvmlException if NVML itself is gone
+   * Returns whether to restart NVML, since only then it may show a returned GPU, or the errors of
+   * all. While any GPU works, restarts become ever rarer.
    */
   public boolean restartNeeded() {
-    if (!restartWanted()) {
+    if (!missing() && !errorWatch.restartNeeded()) {
       reopenWaitMs = options.reopenMs();
       return false;
     }
-    long nowMs = clockMs.getAsLong();
-    return missing()
-        ? recheckMissingGpus(nowMs)
-        : nowMs - checkedAtMs >= options.reopenMs() && reopenMayHelp(nowMs);
-  }
-
-  private boolean restartWanted() {
-    return missing() || errorWatch.restartNeeded();
-  }
-
-  private boolean recheckMissingGpus(long nowMs) {
-    if (nowMs - checkedAtMs < options.reopenMs()) {
+    boolean anyWorks = gpus.presentGpus().anyMatch(gpu -> gpu.health().healthy());
+    long waitMs = anyWorks ? reopenWaitMs : options.reopenMs();
+    if (clockMs.getAsLong() - openedAtMs < waitMs) {
       return false;
     }
-    checkedAtMs = nowMs;
-    if (gpus.presentGpus().noneMatch(gpu -> gpu.health().healthy())) {
-      return true;
-    }
-    find(session());
-    sample();
-    return restartWanted() && reopenMayHelp(nowMs);
-  }
-
-  private boolean reopenMayHelp(long nowMs) {
-    if (nowMs - reopenedAtMs < reopenWaitMs) {
-      return false;
-    }
-    reopenedAtMs = nowMs;
     reopenWaitMs = Math.min(REOPEN_MAX_MS, reopenWaitMs * 2);
     return true;
   }
@@ -283,19 +245,18 @@ public final class GpuWatch {
       Set<String> leftOut = new HashSet<>();
       List<GpuInfo> devices = session.migDevices(now, leftOut::add);
       return !now.mig().equals(known.mig())
-          || !migByUuid(devices).equals(migByUuid(gpus.migDevicesOf(known)))
+          || !identities(devices).equals(identities(gpus.migDevicesOf(known)))
           || leftOut.isEmpty() == unidentified.containsKey(index);
-    } catch (RuntimeException e) {
-      NvmlException.rethrowIfDriverGone(e);
-      failures.reason(known.index(), e);
+    } catch (NvmlException e) {
+      e.rethrowIfDriverGone();
       return false;
     }
   }
 
   // Compares their MIG state too: a MIG device that is created again in the same place keeps its
   // uuid.
-  private static Map<String, Mig> migByUuid(List<GpuInfo> devices) {
-    return devices.stream().collect(Collectors.toMap(GpuInfo::uuid, GpuInfo::mig));
+  private static Set<List<Object>> identities(List<GpuInfo> devices) {
+    return devices.stream().map(gpu -> List.of(gpu.uuid(), gpu.mig())).collect(Collectors.toSet());
   }
 
   private Nvml session() {
@@ -320,9 +281,9 @@ public final class GpuWatch {
       Optional<GpuEvent> event = session().awaitEvent(timeoutMs);
       errorWatch.worked();
       return event.isPresent() && errors.apply(event.get(), session());
-    } catch (RuntimeException e) {
-      NvmlException.rethrowIfDriverGone(e);
-      return failedWait(failures.reason("of an error", e), timeoutMs);
+    } catch (NvmlException e) {
+      e.rethrowIfDriverGone();
+      return failedWait(e.getMessage(), timeoutMs);
     }
   }
 

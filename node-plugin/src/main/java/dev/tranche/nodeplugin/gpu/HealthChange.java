@@ -7,13 +7,8 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-/**
- * A GPU whose health has changed.
- *
- * @param reason the reason of the event, in CamelCase
- * @param message a sentence that names the GPU
- */
-public record HealthChange(String uuid, String reason, String message, Health before, Health now) {
+/** A GPU whose health has changed. */
+public record HealthChange(GpuInfo gpu, Health before, Health now) {
   /** Returns the changes between two samples; a GPU that is new and healthy is not a change. */
   public static List<HealthChange> between(List<GpuStatus> before, List<GpuStatus> after) {
     Map<String, Health> known = new HashMap<>();
@@ -22,7 +17,7 @@ public record HealthChange(String uuid, String reason, String message, Health be
     for (GpuStatus gpu : after) {
       Health then = known.getOrDefault(gpu.info().uuid(), new Health.Healthy());
       if (!then.reason().equals(gpu.health().reason())) {
-        changes.add(of(gpu.info(), then, gpu.health()));
+        changes.add(new HealthChange(gpu.info(), then, gpu.health()));
       }
     }
     return changes;
@@ -35,37 +30,26 @@ public record HealthChange(String uuid, String reason, String message, Health be
         && then.resetNeeded() == more.resetNeeded();
   }
 
-  private static HealthChange of(GpuInfo gpu, Health before, Health now) {
-    String name = "GPU %d (%s, %s)".formatted(gpu.index(), gpu.uuid(), gpu.model());
+  /** Returns the reason of the event, in CamelCase. */
+  public String reason() {
     return switch (now) {
-      case Health.Healthy ignored ->
-          before instanceof Health.Lost
-              ? new HealthChange(
-                  gpu.uuid(),
-                  "GpuReturned",
-                  name + " responds again and takes new pods",
-                  before,
-                  now)
-              : new HealthChange(
-                  gpu.uuid(),
-                  "GpuHealthy",
-                  name + " has had no new errors and responds: it takes new pods",
-                  before,
-                  now);
-      case Health.Lost lost ->
-          new HealthChange(
-              gpu.uuid(),
-              "GpuLost",
-              name + " is lost, and so are the pods on it: " + lost.reason(),
-              before,
-              now);
-      case Health.Faulty faulty ->
-          new HealthChange(
-              gpu.uuid(),
-              "GpuUnhealthy",
-              name + " takes no new pods: " + faulty.reason(),
-              before,
-              now);
+      case Health.Healthy ignored -> before instanceof Health.Lost ? "GpuReturned" : "GpuHealthy";
+      case Health.Lost ignored -> "GpuLost";
+      case Health.Faulty ignored -> "GpuUnhealthy";
     };
+  }
+
+  /** Returns a sentence that names the GPU. */
+  public String message() {
+    String what =
+        switch (now) {
+          case Health.Healthy ignored ->
+              before instanceof Health.Lost
+                  ? "responds again and takes new pods"
+                  : "has had no new errors and responds: it takes new pods";
+          case Health.Lost lost -> "is lost, and so are the pods on it: " + lost.reason();
+          case Health.Faulty faulty -> "takes no new pods: " + faulty.reason();
+        };
+    return "GPU %d (%s, %s) %s".formatted(gpu.index(), gpu.uuid(), gpu.model(), what);
   }
 }

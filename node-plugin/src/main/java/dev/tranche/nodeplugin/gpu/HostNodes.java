@@ -1,13 +1,16 @@
 package dev.tranche.nodeplugin.gpu;
 
 import dev.tranche.nodeplugin.config.AllocateOptions;
+import dev.tranche.nodeplugin.config.AllocateOptions.DeviceClass;
 import dev.tranche.nodeplugin.file.FileAccess;
 import java.io.IOException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.EnumMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 
 /**
@@ -15,20 +18,15 @@ import java.util.Optional;
  *
  * @param control those of the driver, such as /dev/nvidiactl
  * @param imexChannels numbers of the IMEX channels that exist
- * @param gdrcopy those of GDRCopy
- * @param gds those of GPUDirect Storage
- * @param mofed those of MOFED
+ * @param additional those of other classes, which have at least one
  * @param driverHasDev the driver's root has a dev folder of its own
  */
 public record HostNodes(
     List<String> control,
     List<Integer> imexChannels,
-    List<String> gdrcopy,
-    List<String> gds,
-    List<String> mofed,
+    Map<DeviceClass, List<String>> additional,
     boolean driverHasDev) {
-  public static final HostNodes NONE =
-      new HostNodes(List.of(), List.of(), List.of(), List.of(), List.of(), true);
+  public static final HostNodes NONE = new HostNodes(List.of(), List.of(), Map.of(), true);
 
   /** NVIDIA's list, in its order; which of them exist depends on the driver's modules. */
   private static final List<String> CONTROL =
@@ -36,14 +34,6 @@ public record HostNodes(
 
   private static final String IMEX = "/dev/nvidia-caps-imex-channels/channel";
   private static final int IMEX_CHANNEL = 0;
-
-  public HostNodes {
-    control = List.copyOf(control);
-    imexChannels = List.copyOf(imexChannels);
-    gdrcopy = List.copyOf(gdrcopy);
-    gds = List.copyOf(gds);
-    mofed = List.copyOf(mofed);
-  }
 
   /**
    * Finds the device nodes. Blocks.
@@ -59,14 +49,17 @@ public record HostNodes(
         FileAccess.exists(driver.resolve("dev")) && Files.isDirectory(driver.resolve("dev"));
     Path dev = driverHasDev ? driver : own;
     boolean imex = exists(dev, imexNode(IMEX_CHANNEL)) || exists(own, imexNode(IMEX_CHANNEL));
-    List<String> mofed = new ArrayList<>(matching(dev, "/dev/infiniband", "uverbs*"));
-    mofed.addAll(matching(dev, "/dev/infiniband", "rdma_cm"));
+    Map<DeviceClass, List<String>> additional = new EnumMap<>(DeviceClass.class);
+    for (DeviceClass of : DeviceClass.values()) {
+      List<String> nodes = matching(dev, of.folder(), of.glob());
+      if (!nodes.isEmpty()) {
+        additional.put(of, nodes);
+      }
+    }
     return new HostNodes(
         CONTROL.stream().filter(node -> exists(dev, node)).toList(),
         imex ? List.of(IMEX_CHANNEL) : List.of(),
-        matching(dev, "/dev", "gdrdrv"),
-        matching(dev, "/dev", "nvidia-fs*"),
-        mofed,
+        additional,
         driverHasDev);
   }
 
@@ -125,21 +118,8 @@ public record HostNodes(
     return options.imexChannels().stream().filter(imexChannels::contains).toList();
   }
 
-  /**
-   * Returns the CDI classes other than that of the GPUs: those that are requested and have a device
-   * node.
-   */
-  public List<String> additionalClasses(AllocateOptions options) {
-    List<String> classes = new ArrayList<>();
-    if (options.gdrcopy() && !gdrcopy.isEmpty()) {
-      classes.add("gdrcopy");
-    }
-    if (options.gds() && !gds.isEmpty()) {
-      classes.add("gds");
-    }
-    if (options.mofed() && !mofed.isEmpty()) {
-      classes.add("mofed");
-    }
-    return classes;
+  /** Returns the other classes of devices that are requested and have a device node. */
+  public List<DeviceClass> additional(AllocateOptions options) {
+    return options.additional().stream().filter(additional::containsKey).toList();
   }
 }

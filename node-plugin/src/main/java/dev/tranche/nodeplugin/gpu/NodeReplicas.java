@@ -30,12 +30,6 @@ public record NodeReplicas(
     List<GpuStatus> gpus,
     Map<String, GpuSharing> sharing,
     List<Replicas> byResource) {
-  public NodeReplicas {
-    gpus = List.copyOf(gpus);
-    sharing = Map.copyOf(sharing);
-    byResource = List.copyOf(byResource);
-  }
-
   /**
    * Creates the replicas.
    *
@@ -64,26 +58,19 @@ public record NodeReplicas(
       List<HeldReplica> held) {
     List<Replica> all = new ArrayList<>();
     List<GpuStatus> own = new ArrayList<>();
+    Map<String, GpuSharing> ownSharing = new HashMap<>();
     for (GpuStatus gpu : gpus) {
       String uuid = gpu.info().uuid();
       List<HeldReplica> here = held.stream().filter(h -> h.uuid().equals(uuid)).toList();
       GpuSharing how = sharing.getOrDefault(uuid, GpuSharing.unshared(""));
       if (how.resource().equals(resource)) {
         own.add(gpu);
+        ownSharing.put(uuid, how);
         all.addAll(currentReplicas(gpu, how, here));
       }
       all.addAll(retired(gpu, how, resource, here));
     }
-    return new Replicas(config, resource, own, ofGpus(own, sharing), all);
-  }
-
-  private static Map<String, GpuSharing> ofGpus(
-      List<GpuStatus> gpus, Map<String, GpuSharing> sharing) {
-    Set<String> uuids = new HashSet<>();
-    gpus.forEach(gpu -> uuids.add(gpu.info().uuid()));
-    Map<String, GpuSharing> of = new HashMap<>(sharing);
-    of.keySet().retainAll(uuids);
-    return of;
+    return new Replicas(config, resource, own, ownSharing, all);
   }
 
   /**
@@ -132,8 +119,7 @@ public record NodeReplicas(
         gpu ->
             uuids.contains(gpu.info().uuid())
                 ? gpu
-                : new GpuStatus(
-                    gpu.info(), gpu.health().afterFailedProbe(reason), gpu.load(), gpu.uses());
+                : gpu.withHealth(gpu.health().afterFailedProbe(reason));
     return new NodeReplicas(
         config,
         gpus.stream().map(mark).toList(),

@@ -73,12 +73,6 @@ public final class NvmlThread implements AutoCloseable {
   public record WatchState(
       List<String> unwatched, List<String> withoutErrorReports, List<NodeProblem> problems) {
     public static final WatchState NONE = new WatchState(List.of(), List.of(), List.of());
-
-    public WatchState {
-      unwatched = List.copyOf(unwatched);
-      withoutErrorReports = List.copyOf(withoutErrorReports);
-      problems = List.copyOf(problems);
-    }
   }
 
   public NvmlThread(Supplier<Nvml> open, GpuWatch gpus, int intervalMs, Listener listener) {

@@ -34,13 +34,4 @@ final class ReplicaIds {
     ids.sort(BY_ORDINAL);
     return ids;
   }
-
-  static boolean matches(GpuSharing how, String id) {
-    try {
-      ReplicaId replica = ReplicaId.parse(id);
-      return replica.shared() == how.shared() && replica.ordinal() < how.replicas();
-    } catch (IllegalArgumentException malformed) {
-      return false;
-    }
-  }
 }

@@ -22,12 +22,6 @@ public record Replicas(
     List<GpuStatus> gpus,
     Map<String, GpuSharing> sharing,
     List<Replica> all) {
-  public Replicas {
-    gpus = List.copyOf(gpus);
-    sharing = Map.copyOf(sharing);
-    all = List.copyOf(all);
-  }
-
   /** The GPU that an id is a replica of; empty if this config makes no such replica. */
   public Optional<GpuStatus> gpuOf(String id) {
     String uuid = ReplicaId.uuidOf(id);
@@ -46,11 +40,7 @@ public record Replicas(
   }
 
   private boolean hasReplica(String id) {
-    GpuSharing how = sharing.get(ReplicaId.uuidOf(id));
-    Optional<Stage> stage =
-        all.stream().filter(replica -> replica.id().equals(id)).findFirst().map(Replica::stage);
-    return how != null
-        && stage.map(at -> at != Stage.RETIRED).orElseGet(() -> ReplicaIds.matches(how, id));
+    return all.stream().anyMatch(r -> r.id().equals(id) && r.stage() != Stage.RETIRED);
   }
 
   /** Returns those of the ids that are replicas of this config. */

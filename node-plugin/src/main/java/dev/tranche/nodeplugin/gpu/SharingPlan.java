@@ -16,11 +16,6 @@ public sealed interface SharingPlan {
    * @param warnings what the config requests and these GPUs do not have
    */
   record Fits(Map<String, GpuSharing> byUuid, List<String> warnings) implements SharingPlan {
-    public Fits {
-      byUuid = Map.copyOf(byUuid);
-      warnings = List.copyOf(warnings);
-    }
-
     /**
      * Returns a summary for people, such as {@code nvidia.com/gpu: 2 GPUs, 20 replicas; …}, or that
      * there is nothing to advertise.

@@ -15,7 +15,6 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
-import org.jspecify.annotations.Nullable;
 
 /** Goes through a config's entries, each of which claims GPUs; a GPU has one claim at most. */
 final class SharingPlanner {
@@ -38,7 +37,9 @@ final class SharingPlanner {
     config.sharing().resources().forEach(this::claim);
     Map<String, GpuSharing> byUuid = new HashMap<>();
     gpus.forEach(gpu -> byUuid.put(gpu.uuid(), sharing(gpu)));
-    checkResources(byUuid);
+    byUuid.values().stream()
+        .collect(Collectors.groupingBy(GpuSharing::resource, TreeMap::new, Collectors.toList()))
+        .forEach(this::checkResource);
     checkTotal(byUuid);
     return errors.isEmpty()
         ? new SharingPlan.Fits(byUuid, warnings)
@@ -129,27 +130,20 @@ final class SharingPlanner {
         .collect(Collectors.joining(", ", " there are only: ", ""));
   }
 
-  private void checkResources(Map<String, GpuSharing> byUuid) {
-    Map<String, Set<SharingStrategy>> strategies = new TreeMap<>();
-    Map<String, Set<Boolean>> strict = new TreeMap<>();
-    for (GpuSharing gpu : byUuid.values()) {
-      strategies.computeIfAbsent(gpu.resource(), r -> new HashSet<>()).add(gpu.strategy());
-      if (gpu.shared()) {
-        strict
-            .computeIfAbsent(gpu.resource(), r -> new HashSet<>())
-            .add(gpu.failRequestsGreaterThanOne());
-      }
-    }
-    strategies.forEach((resource, used) -> checkOne(resource, used, strict.get(resource)));
-  }
-
-  private void checkOne(String resource, Set<SharingStrategy> used, @Nullable Set<Boolean> strict) {
+  private void checkResource(String resource, List<GpuSharing> gpus) {
+    Set<SharingStrategy> used = gpus.stream().map(GpuSharing::strategy).collect(Collectors.toSet());
+    long modes =
+        gpus.stream()
+            .filter(GpuSharing::shared)
+            .map(GpuSharing::failRequestsGreaterThanOne)
+            .distinct()
+            .count();
     if (used.contains(SharingStrategy.MPS) && used.contains(SharingStrategy.TIME_SLICING)) {
       errors.add(
           resource
               + " has replicas by MPS and by time-slicing; set rename on one of them, which needs"
               + " config.nvidiaCompatible=extended, or keep one of the two");
-    } else if (strict != null && strict.size() > 1) {
+    } else if (modes > 1) {
       errors.add(
           "failRequestsGreaterThanOne is true and false for "
               + resource

@@ -20,11 +20,6 @@ public record XidPolicy(boolean allIgnored, Set<Long> ignored, Set<Long> counted
           68L, // video processor exception
           109L); // context switch timeout
 
-  public XidPolicy {
-    ignored = Set.copyOf(ignored);
-    counted = Set.copyOf(counted);
-  }
-
   /**
    * Reads DP_DISABLE_HEALTHCHECKS and DP_ENABLE_HEALTHCHECKS.
    *

@@ -7,7 +7,6 @@ import java.util.Collection;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
-import java.util.OptionalLong;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -41,30 +40,32 @@ final class AdmittingPod {
   }
 
   /**
+   * A container that may be meant.
+   *
+   * @param of what its pod was assigned
    * @param container empty for an init container that the assignment does not name
    * @param shares that the container is to get
-   * @param replicasPerGpu R that the shares are counted in; 0 if unknown
    * @param nameAmbiguous whether it may also be another pod of the same name that requests as many
-   * @param memoryLimit in bytes, if the pod says something about it
    * @param passedOn whether it may get replicas of any of the pod's GPUs, whatever its shares are:
    *     the kubelet chooses among those that init containers pass on
    */
   record Found(
-      String podUid,
+      Assignment of,
       String container,
       List<GpuShare> shares,
-      int replicasPerGpu,
       How how,
       boolean nameAmbiguous,
-      OptionalLong memoryLimit,
       boolean passedOn) {
     Found asNameAmbiguous() {
-      return new Found(podUid, container, shares, replicasPerGpu, how, true, memoryLimit, passedOn);
+      return new Found(of, container, shares, how, true, passedOn);
     }
 
     Found asPassedOn(List<GpuShare> others) {
-      return new Found(
-          podUid, container, others, replicasPerGpu, how, nameAmbiguous, memoryLimit, true);
+      return new Found(of, container, others, how, nameAmbiguous, true);
+    }
+
+    String podUid() {
+      return of.getPodUid();
     }
 
     boolean ofInitContainer() {
@@ -74,11 +75,12 @@ final class AdmittingPod {
     /** For the log. */
     @Override
     public String toString() {
-      String of =
+      String parts =
           shares.stream()
               .map(share -> share.getReplicas() + " of " + share.getUuid())
               .collect(Collectors.joining(" and "));
-      return "pod " + podUid + (container.isEmpty() ? "" : " container " + container) + ": " + of;
+      return "pod %s%s: %s"
+          .formatted(podUid(), ofInitContainer() ? "" : " container " + container, parts);
     }
   }
 
@@ -99,15 +101,9 @@ final class AdmittingPod {
 
     Found found(How how) {
       Assignment of = pod.assignment();
-      return new Found(
-          of.getPodUid(),
-          container,
-          shares,
-          of.getReplicasPerGpu(),
-          how,
-          nameAmbiguous,
-          pod.memoryLimit(container),
-          of.getHeldCount() > 1 && (container.isEmpty() || pod.answered().contains("")));
+      boolean passedOn =
+          of.getHeldCount() > 1 && (container.isEmpty() || pod.answered().contains(""));
+      return new Found(of, container, shares, how, nameAmbiguous, passedOn);
     }
   }
 

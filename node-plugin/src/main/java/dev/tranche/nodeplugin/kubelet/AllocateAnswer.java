@@ -46,7 +46,7 @@ final class AllocateAnswer {
     var answer = ContainerAllocateResponse.newBuilder();
     List<String> ids = gpus.stream().map(this::id).distinct().toList();
     addCdi(answer, ids);
-    addEnabled(answer);
+    options.additional().forEach(of -> answer.putEnvs("NVIDIA_" + of.name(), "enabled"));
     if (!options.deviceListStrategies().stream().allMatch(DeviceListStrategy::cdi)) {
       addVisible(answer, ids);
       if (options.passDeviceSpecs()) {
@@ -68,7 +68,7 @@ final class AllocateAnswer {
     List<String> names = new ArrayList<>();
     ids.forEach(id -> names.add(qualified("gpu", id)));
     channels().forEach(channel -> names.add(qualified("imex-channel", channel)));
-    nodes.additionalClasses(options).forEach(name -> names.add(qualified(name, "all")));
+    nodes.additional(options).forEach(of -> names.add(qualified(of.text(), "all")));
     if (hasStrategy(DeviceListStrategy.CDI_ANNOTATIONS)) {
       String key = options.cdiAnnotationPrefix() + CDI_ANNOTATION + answerId.get();
       answer.putAnnotations(key, String.join(",", names));
@@ -84,18 +84,6 @@ final class AllocateAnswer {
 
   private List<String> channels() {
     return nodes.imexChannels(options).stream().map(String::valueOf).toList();
-  }
-
-  private void addEnabled(ContainerAllocateResponse.Builder answer) {
-    if (options.gdrcopy()) {
-      answer.putEnvs("NVIDIA_GDRCOPY", "enabled");
-    }
-    if (options.gds()) {
-      answer.putEnvs("NVIDIA_GDS", "enabled");
-    }
-    if (options.mofed()) {
-      answer.putEnvs("NVIDIA_MOFED", "enabled");
-    }
   }
 
   private void addVisible(ContainerAllocateResponse.Builder answer, List<String> ids) {

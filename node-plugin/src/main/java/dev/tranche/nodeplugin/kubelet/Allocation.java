@@ -10,7 +10,6 @@ import dev.tranche.nodeplugin.gpu.HeldReplicas;
 import dev.tranche.nodeplugin.gpu.HostNodes;
 import dev.tranche.nodeplugin.gpu.Replicas;
 import dev.tranche.nodeplugin.limit.NodeLimits;
-import dev.tranche.nodeplugin.mps.MpsClient;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
 import java.util.Collection;
 import java.util.List;
@@ -73,27 +72,20 @@ public final class Allocation {
    * Decides on one container.
    *
    * @param ids replicas that the kubelet has picked
-   * @param assigned the shares that the container was assigned; empty if unknown
-   * @param replicasPerGpu R that those shares are counted in; 0 if unknown
-   * @param mayBeAssigned whether the container may have an assignment, even an unknown one
-   * @param memoryLimit what the pod says about the container's memory limit, in bytes
    */
-  public Verdict decide(
-      Collection<String> ids,
-      List<GpuShare> assigned,
-      int replicasPerGpu,
-      boolean mayBeAssigned,
-      OptionalLong memoryLimit) {
+  Verdict decide(Collection<String> ids, AllocationCalls.Expected expected) {
+    List<GpuShare> assigned = expected.shares();
+    int replicasPerGpu = expected.replicasPerGpu();
     for (String id : ids) {
       if (replicas.gpuOf(id).isEmpty()) {
         return refused("unknown_device", "unknown device: " + shown(id));
       }
     }
-    if (!mayBeAssigned && tooMany(ids)) {
+    if (!expected.mayBeAssigned() && tooMany(ids)) {
       return refused(
           "too_many", "maximum request size for shared resources is 1; found " + ids.size());
     }
-    if (!mayBeAssigned && scattered(ids)) {
+    if (!expected.mayBeAssigned() && scattered(ids)) {
       return refused("split", scatteredMessage(ids));
     }
     if (!assigned.isEmpty() && split(ids, assigned)) {
@@ -106,8 +98,8 @@ public final class Allocation {
     }
     return held.overfull(replicas.resource(), ids, replicas.sharing(), !assigned.isEmpty())
         .<Verdict>map(uuid -> refused("does_not_fit", noRoom(ids, uuid)))
-        .or(() -> unlimited(ids, memoryLimit))
-        .orElseGet(() -> new Verdict.Granted(response(ids, memoryLimit)));
+        .or(() -> unlimited(ids, expected.memoryLimit()))
+        .orElseGet(() -> new Verdict.Granted(response(ids, expected.memoryLimit())));
   }
 
   /** The kubelet may pick a GPU that has just lost what its limits need. */
@@ -222,7 +214,7 @@ public final class Allocation {
     OptionalLong limitMib = LimitVariables.mib(limits, shares, memoryLimit);
     limitMib.ifPresent(mib -> LimitVariables.add(response, mib));
     ShareVariables.add(response, shares, limitMib);
-    new MpsClient(replicas).addTo(response, ids);
+    MpsClient.add(response, replicas, shares);
     return response.build();
   }
 }

@@ -84,15 +84,35 @@ final class AllocationCalls {
    * The kubelet includes what init containers pass on, even if an init container was taken for
    * another of its size. Without a List nobody can tell what the containers before it have.
    */
-  private Found withPassedOn(
+  private static Found withPassedOn(
       Found found, ContainerPreferredAllocationRequest request, Optional<PodList> list) {
     boolean passedOn = found.passedOn() || request.getMustIncludeDeviceIDsCount() > 0;
-    if (!passedOn || !assignments.hasSeveralGpus(found.podUid())) {
+    if (!passedOn || found.of().getHeldCount() <= 1) {
       return found;
     }
     List<GpuShare> shares =
-        list.map(shown -> assignments.sharesWithPassedOn(found, request, shown)).orElse(List.of());
+        list.map(shown -> sharesWithPassedOn(found, request, shown)).orElse(List.of());
     return found.asPassedOn(shares.isEmpty() ? found.shares() : shares);
+  }
+
+  /**
+   * Returns the shares of a container that takes over what init containers have, so that the pod
+   * comes to hold what was decided. Empty if that is not possible any more.
+   *
+   * @param list shows what the containers before it have
+   */
+  private static List<GpuShare> sharesWithPassedOn(
+      Found found, ContainerPreferredAllocationRequest request, PodList list) {
+    var part = new HeldPart(found.of());
+    List<GpuShare> passedOn =
+        request.getMustIncludeDeviceIDsList().stream()
+            .map(id -> GpuShare.newBuilder().setUuid(ReplicaId.uuidOf(id)).setReplicas(1).build())
+            .toList();
+    found.of().getContainersList().stream()
+        .flatMap(c -> list.held(found.of(), c).stream())
+        .forEach(id -> part.remove(ReplicaId.uuidOf(id), 1));
+    return part.take(
+        Stream.concat(passedOn.stream(), found.shares().stream()), request.getAllocationSize());
   }
 
   /**
@@ -132,45 +152,41 @@ final class AllocationCalls {
                         .count());
   }
 
-  /** Returns the shares that the container of this Allocate must have; empty if unknown. */
-  List<GpuShare> assigned(int size, long nowMs) {
-    return foundFor(size, nowMs).filter(f -> !f.passedOn()).map(Found::shares).orElse(List.of());
-  }
-
-  /** Returns the pod, if this Allocate is for an ordinary init container that others follow. */
-  Optional<String> podOfInit(int size, long nowMs) {
-    return foundFor(size, nowMs)
-        .filter(Found::ofInitContainer)
-        .flatMap(f -> assignments.name(f.podUid()));
-  }
-
-  /** Returns the R that these shares are counted in; 0 if unknown. */
-  int replicasPerGpu(int size, long nowMs) {
-    return foundFor(size, nowMs).map(Found::replicasPerGpu).orElse(0);
-  }
+  /**
+   * What is known of the container of an Allocate.
+   *
+   * @param shares that it must have; empty if unknown
+   * @param replicasPerGpu R that those shares are counted in; 0 if unknown
+   * @param mayBeAssigned whether it may have an assignment, even an unknown one
+   * @param podOfInit {@code namespace/name}, if it is an ordinary init container that others
+   *     follow; else empty
+   * @param memoryLimit what the pod says about it, in bytes
+   */
+  record Expected(
+      List<GpuShare> shares,
+      int replicasPerGpu,
+      boolean mayBeAssigned,
+      String podOfInit,
+      OptionalLong memoryLimit) {}
 
   /**
-   * Returns what the pod says about the container's memory limit, in bytes. The kubelet skips
-   * GetPreferredAllocation for what an init container has left; then all pods that may be meant
-   * must agree.
+   * Returns what is known of the container of an Allocate. The kubelet skips GetPreferredAllocation
+   * for what an init container has left; then any outstanding assignment of this size may be meant,
+   * and all of them must agree on the memory limit.
    */
-  OptionalLong memoryLimit(int size, long nowMs) {
+  Expected expected(int size, long nowMs) {
     Optional<Found> found = foundFor(size, nowMs);
     if (found.isPresent()) {
-      return found.get().memoryLimit();
+      Found f = found.get();
+      return new Expected(
+          f.passedOn() ? List.of() : f.shares(),
+          f.of().getReplicasPerGpu(),
+          true,
+          f.ofInitContainer() ? PendingAssignment.name(f.of()) : "",
+          PendingAssignment.memoryLimit(f.of(), f.container()));
     }
-    List<OptionalLong> limits =
-        mayBeMeant(size).map(PendingAssignment::memoryLimit).distinct().toList();
-    return limits.size() == 1 ? limits.getFirst() : OptionalLong.empty();
-  }
-
-  /**
-   * Returns whether this Allocate may be for a container with an assignment. Outstanding
-   * assignments of this size count too, since the kubelet skips GetPreferredAllocation if an init
-   * container has left enough replicas.
-   */
-  boolean mayBeAssigned(int size, long nowMs) {
-    return foundFor(size, nowMs).isPresent() || mayBeMeant(size).findAny().isPresent();
+    List<ContainerAssignment> meant = mayBeMeant(size).toList();
+    return new Expected(List.of(), 0, !meant.isEmpty(), "", PendingAssignment.memoryLimit(meant));
   }
 
   private Stream<ContainerAssignment> mayBeMeant(int size) {

@@ -1,7 +1,5 @@
 package dev.tranche.nodeplugin.kubelet;
 
-import dev.tranche.api.ReplicaId;
-import dev.tranche.api.kubelet.ContainerPreferredAllocationRequest;
 import dev.tranche.api.node.Assignment;
 import dev.tranche.api.node.ContainerAssignment;
 import dev.tranche.api.node.GpuShare;
@@ -185,40 +183,6 @@ public final class Assignments {
 
   List<PendingAssignment> outstanding() {
     return List.copyOf(byUid.values());
-  }
-
-  /**
-   * Returns the shares of a container that takes over what init containers have, so that the pod
-   * comes to hold what was decided. Empty if that is not possible any more.
-   *
-   * @param list shows what the containers before it have
-   */
-  List<GpuShare> sharesWithPassedOn(
-      AdmittingPod.Found of, ContainerPreferredAllocationRequest request, PodList list) {
-    PendingAssignment pod = expected(of.podUid()).orElse(null);
-    if (pod == null) {
-      return List.of();
-    }
-    var part = new HeldPart(pod.assignment());
-    List<GpuShare> passedOn =
-        request.getMustIncludeDeviceIDsList().stream()
-            .map(id -> GpuShare.newBuilder().setUuid(ReplicaId.uuidOf(id)).setReplicas(1).build())
-            .toList();
-    pod.assignment().getContainersList().stream()
-        .flatMap(c -> list.held(pod.assignment(), c).stream())
-        .forEach(id -> part.remove(ReplicaId.uuidOf(id), 1));
-    return part.take(
-        Stream.concat(passedOn.stream(), of.shares().stream()), request.getAllocationSize());
-  }
-
-  /** Returns whether an expected pod holds several GPUs, as far as its extender tells. */
-  boolean hasSeveralGpus(String podUid) {
-    return expected(podUid).filter(pod -> pod.assignment().getHeldCount() > 1).isPresent();
-  }
-
-  /** Returns {@code namespace/name} of an expected pod. */
-  Optional<String> name(String podUid) {
-    return expected(podUid).map(PendingAssignment::name);
   }
 
   private Optional<PendingAssignment> expected(String podUid) {

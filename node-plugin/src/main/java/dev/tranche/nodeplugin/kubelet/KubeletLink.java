@@ -16,12 +16,8 @@ import io.vertx.grpc.server.GrpcServer;
 import io.vertx.grpc.server.GrpcServerOptions;
 import java.io.IOException;
 import java.nio.file.Path;
-import java.util.Collection;
-import java.util.HashSet;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -55,8 +51,6 @@ final class KubeletLink {
 
   // Set while a server listens on it.
   private volatile @Nullable SocketFile socket;
-  // The sockets of others when ours was made: none of them answered.
-  private Set<String> silent = Set.of();
   private @Nullable HttpServer httpServer;
   private Future<Void> opening = Future.succeededFuture();
   private String kubeletIdentity = "";
@@ -123,14 +117,14 @@ final class KubeletLink {
    *     is none
    * @param serving whether our socket is there
    * @param denied why the kubelet's socket cannot be looked at; empty if it can
-   * @param others the sockets of others for this resource, with their identities
+   * @param others the sockets of others for this resource
    * @param removed whether the folder itself was deleted
    */
   private record FolderState(
       String kubelet,
       Optional<String> denied,
       boolean serving,
-      Map<Path, String> others,
+      List<Path> others,
       boolean removed) {}
 
   /** Checks the folder and restores what is missing there. */
@@ -157,7 +151,7 @@ final class KubeletLink {
     Optional<String> denied =
         kubelet.isEmpty() ? FileAccess.denied(kubeletSocket) : Optional.empty();
     if (denied.isPresent()) {
-      return new FolderState("", denied, false, Map.of(), false);
+      return new FolderState("", denied, false, List.of(), false);
     }
     SocketFile ours = socket;
     return new FolderState(
@@ -184,23 +178,16 @@ final class KubeletLink {
       notBeforeMs = 0;
     }
     boolean healthy = state.serving() && registrationHealthy();
-    Collection<Path> suspects = healthy ? newcomers(state) : state.others().keySet();
     if (stopped
         || state.kubelet().isEmpty()
         || now() < notBeforeMs
-        || (healthy && (suspects.isEmpty() || now() < probeAtMs))) {
+        || (healthy && (state.others().isEmpty() || now() < probeAtMs))) {
       return Future.succeededFuture();
     }
+    // A plugin that starts beside us does not touch our socket: only its own socket is seen.
     probeAtMs = now() + OCCUPIED_MS;
-    return failIfOccupied(suspects).compose(v -> healthy ? Future.succeededFuture() : register());
-  }
-
-  // A plugin that starts beside us does not touch our socket: only its own socket is seen.
-  private List<Path> newcomers(FolderState state) {
-    return state.others().entrySet().stream()
-        .filter(other -> !silent.contains(other.getValue()))
-        .map(Map.Entry::getKey)
-        .toList();
+    return failIfOccupied(state.others())
+        .compose(v -> healthy ? Future.succeededFuture() : register());
   }
 
   private Future<Void> register() {
@@ -234,7 +221,7 @@ final class KubeletLink {
     return registered && (streams.anyOpen() || !settled);
   }
 
-  private Future<Void> failIfOccupied(Collection<Path> suspects) {
+  private Future<Void> failIfOccupied(List<Path> suspects) {
     Future<Void> checked = Future.succeededFuture();
     for (Path suspect : suspects) {
       checked = checked.compose(v -> failIfAnswering(suspect));
@@ -277,14 +264,8 @@ final class KubeletLink {
               httpServer = now;
               socket = next;
             })
-        .compose(v -> vertx.executeBlocking(() -> markOurs(next), false))
-        .onSuccess(present -> silent = present)
+        .compose(v -> vertx.executeBlocking(next::markOurs, false))
         .mapEmpty();
-  }
-
-  private Set<String> markOurs(SocketFile next) throws IOException {
-    next.markOurs();
-    return new HashSet<>(sockets.others(next).values());
   }
 
   /** Ends the streams, closes the server and deletes its socket. */

@@ -1,5 +1,6 @@
 package dev.tranche.nodeplugin.kubelet;
 
+import dev.tranche.api.LimitRequest;
 import dev.tranche.api.kubelet.ContainerAllocateResponse;
 import dev.tranche.nodeplugin.limit.NodeLimits;
 import java.util.List;
@@ -29,19 +30,21 @@ final class LimitVariables {
   }
 
   /**
-   * Returns the limit of a container; empty if it gets none. The hook sets the same one for each
-   * GPU of the container, so of several GPUs the smallest share counts.
+   * Returns the limit of a container: that of its share, or a smaller one that its pod asks for;
+   * empty if it gets none. The hook sets the same one for each GPU of the container, so of several
+   * GPUs the smallest share counts.
    *
    * @param wanted what the pod says about the limit, in bytes
    */
   static OptionalLong mib(NodeLimits limits, List<GrantedShare> shares, OptionalLong wanted) {
-    if (!limits.required() || shares.stream().noneMatch(GrantedShare::takesLimit)) {
+    if (!limits.required()
+        || limits.optsOut(wanted)
+        || shares.stream().noneMatch(GrantedShare::takesLimit)) {
       return OptionalLong.empty();
     }
-    long shareMib = shares.stream().mapToLong(GrantedShare::memoryMib).min().orElseThrow();
-    return limits.optsOut(wanted)
-        ? OptionalLong.empty()
-        : OptionalLong.of(limits.hardBytes(shareMib << 20, wanted) >> 20);
+    long mib = shares.stream().mapToLong(GrantedShare::memoryMib).min().orElseThrow();
+    long bytes = wanted.orElse(LimitRequest.NONE);
+    return OptionalLong.of(bytes > 0 ? Math.min(mib, bytes >> 20) : mib);
   }
 
   static void add(ContainerAllocateResponse.Builder response, long mib) {

@@ -141,20 +141,25 @@ final class PendingAssignment {
    * Returns what the pod says about the memory limit of a container, in bytes. For a container that
    * the assignment does not name, returns what holds for all that it names.
    */
-  OptionalLong memoryLimit(String container) {
-    List<OptionalLong> limits =
+  static OptionalLong memoryLimit(Assignment assignment, String container) {
+    return memoryLimit(
         assignment.getContainersList().stream()
             .filter(of -> container.isEmpty() || of.getContainer().equals(container))
-            .map(PendingAssignment::memoryLimit)
+            .toList());
+  }
+
+  /** Returns what is said about the memory limit of all these containers; empty if they differ. */
+  static OptionalLong memoryLimit(List<ContainerAssignment> containers) {
+    List<OptionalLong> limits =
+        containers.stream()
+            .map(
+                c ->
+                    c.hasMemoryLimit()
+                        ? OptionalLong.of(c.getMemoryLimit().getBytes())
+                        : OptionalLong.empty())
             .distinct()
             .toList();
     return limits.size() == 1 ? limits.getFirst() : OptionalLong.empty();
-  }
-
-  static OptionalLong memoryLimit(ContainerAssignment container) {
-    return container.hasMemoryLimit()
-        ? OptionalLong.of(container.getMemoryLimit().getBytes())
-        : OptionalLong.empty();
   }
 
   static String name(Assignment assignment) {

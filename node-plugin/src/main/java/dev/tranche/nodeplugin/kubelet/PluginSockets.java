@@ -5,8 +5,8 @@ import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.NotDirectoryException;
 import java.nio.file.Path;
-import java.util.LinkedHashMap;
-import java.util.Map;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.UUID;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -38,20 +38,17 @@ final class PluginSockets {
     return new SocketFile(folder.resolve(prefix + id + ".sock"));
   }
 
-  /**
-   * Returns the sockets of other plugins and processes, with the identity of each, which changes
-   * when it is replaced.
-   */
-  Map<Path, String> others(@Nullable SocketFile ours) throws IOException {
-    Map<Path, String> others = new LinkedHashMap<>();
+  /** Returns the sockets of other plugins and processes. */
+  List<Path> others(@Nullable SocketFile ours) throws IOException {
+    List<Path> others = new ArrayList<>();
     try (var files = Files.newDirectoryStream(folder, this::belongsToResource)) {
       for (Path file : files) {
         if (ours == null || !file.equals(ours.path())) {
-          others.put(file, SocketFile.identity(file));
+          others.add(file);
         }
       }
     } catch (NoSuchFileException | NotDirectoryException noFolder) {
-      return Map.of();
+      return List.of();
     }
     return others;
   }

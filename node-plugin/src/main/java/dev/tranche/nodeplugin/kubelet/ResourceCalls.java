@@ -103,20 +103,13 @@ public final class ResourceCalls {
   Allocated allocate(List<String> ids, Hardware hardware, long nowMs) {
     int size = ids.size();
     Replicas pickedFrom = picks.of(ids, nowMs);
-    OptionalLong memoryLimit = calls.memoryLimit(size, nowMs);
+    var expected = calls.expected(size, nowMs);
     var verdict =
-        new Allocation(pickedFrom, hardware.nodes(), held, hardware.limits())
-            .decide(
-                ids,
-                calls.assigned(size, nowMs),
-                calls.replicasPerGpu(size, nowMs),
-                calls.mayBeAssigned(size, nowMs),
-                memoryLimit);
-    String podOfInit = calls.podOfInit(size, nowMs).orElse("");
+        new Allocation(pickedFrom, hardware.nodes(), held, hardware.limits()).decide(ids, expected);
     switch (verdict) {
       case Allocation.Verdict.Granted granted -> calls.granted(size, nowMs);
       case Allocation.Verdict.Refused refused -> calls.refused(size, nowMs);
     }
-    return new Allocated(verdict, pickedFrom, podOfInit, memoryLimit);
+    return new Allocated(verdict, pickedFrom, expected.podOfInit(), expected.memoryLimit());
   }
 }

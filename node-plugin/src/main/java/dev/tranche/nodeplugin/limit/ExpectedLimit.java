@@ -8,9 +8,4 @@ import dev.tranche.nodeplugin.usage.ContainerCgroups;
  * @param uuid of the GPU
  * @param hardBytes {@link dev.tranche.api.LimitRequest#NONE} if its pod asked for no limit
  */
-public record ExpectedLimit(ContainerCgroups.Name container, String uuid, long hardBytes) {
-  /** Returns the same with another limit. */
-  public ExpectedLimit to(long bytes) {
-    return new ExpectedLimit(container, uuid, bytes);
-  }
-}
+public record ExpectedLimit(ContainerCgroups.Name container, String uuid, long hardBytes) {}

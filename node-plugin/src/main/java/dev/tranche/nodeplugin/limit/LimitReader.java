@@ -97,9 +97,7 @@ public final class LimitReader {
         session.memoryLimit(indexes.values().iterator().next(), options.cgroups());
       }
     } catch (NvmlException e) {
-      if (e.driverGone()) {
-        throw e;
-      }
+      e.rethrowIfDriverGone();
       if (e.functionMissing()) {
         return Optional.of(
             "driver %s has no memory limits; install a driver of the branch R615 or newer"
@@ -148,9 +146,7 @@ public final class LimitReader {
               .equals(session.memoryLimit(index, above).map(MemoryLimit.Reading::limit));
       return ofOthers || own.isEmpty() ? Optional.of(NO_LIMIT) : own;
     } catch (NvmlException e) {
-      if (e.driverGone()) {
-        throw e;
-      }
+      e.rethrowIfDriverGone();
       return Optional.empty();
     }
   }

@@ -36,18 +36,4 @@ public record NodeLimits(boolean required, boolean optOut, Optional<String> node
   public boolean optsOut(OptionalLong wanted) {
     return optOut && wanted.isPresent() && wanted.getAsLong() == LimitRequest.NONE;
   }
-
-  /**
-   * Returns the limit of a container: that of its share, or a smaller one that its pod asks for.
-   *
-   * @param wanted what the pod says about the limit, in bytes
-   * @return {@link LimitRequest#NONE} if the container opts out
-   */
-  public long hardBytes(long shareBytes, OptionalLong wanted) {
-    if (optsOut(wanted)) {
-      return LimitRequest.NONE;
-    }
-    long bytes = wanted.orElse(LimitRequest.NONE);
-    return bytes > 0 ? Math.min(shareBytes, bytes >> 20 << 20) : shareBytes;
-  }
 }

@@ -74,13 +74,10 @@ public final class NodeMetrics extends Meters {
     return new OpsPort(this::scrape, () -> Probe.ALIVE, readiness).listen(port, at);
   }
 
-  /** Returns where unexpected errors on one GPU, or in one task, are counted. */
+  /** Returns where unexpected errors in one task are counted. */
   public Failures failures() {
     return new Failures(
-        this,
-        "Unexpected errors that ended the work on one GPU, or one task; the rest went on.",
-        Failures.GPU,
-        Failures.TASK);
+        this, "Unexpected errors that ended one task; the rest went on.", Failures.TASK);
   }
 
   /** Updates the GPUs; a GPU is shown from its first sample on. */
@@ -153,23 +150,23 @@ public final class NodeMetrics extends Meters {
         .gauge(
             "tranche_gpu_gpm_available",
             "1 if NVML's GPU performance monitoring (GPM) gives values, else 0.",
-            s -> read(s, l -> l.now().gpm() instanceof Gpm.Values ? 1 : 0))
+            s -> read(s, l -> l.now().gpm().equals(Gpm.UNKNOWN) ? 0 : 1))
         .gauge(
             "tranche_gpu_sm_active_ratio",
             "Part of the SMs that were busy, 0 to 1.",
-            s -> gpm(s, Gpm.Values::smPercent))
+            s -> gpm(s, Gpm::smPercent))
         .gauge(
             "tranche_gpu_sm_occupancy_ratio",
             "Active warps of all that the SMs can have, 0 to 1.",
-            s -> gpm(s, Gpm.Values::smOccupancyPercent))
+            s -> gpm(s, Gpm::smOccupancyPercent))
         .gauge(
             "tranche_gpu_tensor_active_ratio",
             "Part of the time in which tensor cores worked, 0 to 1.",
-            s -> gpm(s, Gpm.Values::tensorPercent))
+            s -> gpm(s, Gpm::tensorPercent))
         .gauge(
             "tranche_gpu_dram_active_ratio",
             "Part of the memory bandwidth that was used, 0 to 1.",
-            s -> gpm(s, Gpm.Values::dramPercent));
+            s -> gpm(s, Gpm::dramPercent));
   }
 
   /**
@@ -218,13 +215,8 @@ public final class NodeMetrics extends Meters {
   }
 
   // Where NVML does not tell, the value is NaN, which is not shown.
-  private static double gpm(GpuStatus gpu, ToDoubleFunction<Gpm.Values> percent) {
-    return read(
-        gpu,
-        l ->
-            l.now().gpm() instanceof Gpm.Values values
-                ? percent.applyAsDouble(values) / 100
-                : Double.NaN);
+  private static double gpm(GpuStatus gpu, ToDoubleFunction<Gpm> percent) {
+    return read(gpu, l -> percent.applyAsDouble(l.now().gpm()) / 100);
   }
 
   private static double sensor(GpuStatus gpu, ToLongFunction<GpuReading> value) {

@@ -54,7 +54,7 @@ final class ComputeModes {
       try {
         indexes.put(nvml.info(index).uuid(), index);
       } catch (NvmlException e) {
-        NvmlException.rethrowIfDriverGone(e);
+        e.rethrowIfDriverGone();
         LOG.warn("leaving out GPU {}: {}", index, e.getMessage());
       }
     }

@@ -2,11 +2,9 @@ package dev.tranche.nodeplugin.mps;
 
 import java.io.IOException;
 import java.io.InputStream;
-import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardOpenOption;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -35,6 +33,8 @@ final class ControlDaemon {
   private final MpsSet set;
   private final MpsRoot root;
   private final ControlProgram control;
+  // This run has set its limits.
+  private boolean started;
 
   ControlDaemon(String program, MpsSet set, MpsRoot root) {
     this.set = set;
@@ -57,12 +57,9 @@ final class ControlDaemon {
     return set;
   }
 
-  String resource() {
-    return set.resource();
-  }
-
   /** Starts the daemon with its limits. First ends a daemon that an earlier run has left. */
   void start() throws MpsException, InterruptedException {
+    started = false;
     try {
       Files.createDirectories(root.log(set.resource()));
       Files.createDirectories(root.pipe(set.resource()));
@@ -73,8 +70,8 @@ final class ControlDaemon {
         LOG.info("{}: {}", set.resource(), command);
         control.command(command);
       }
+      started = true;
       probe();
-      Files.writeString(root.started(set.resource()), "");
     } catch (IOException e) {
       throw new MpsException("the folder of " + set.resource() + " cannot be made: " + e);
     }
@@ -84,9 +81,9 @@ final class ControlDaemon {
     return process().isPresent();
   }
 
-  /** Throws unless the daemon runs, answers, and still has its limits. */
+  /** Throws unless this run has started the daemon, and it answers and still has its limits. */
   void probe() throws MpsException, InterruptedException {
-    if (process().isEmpty()) {
+    if (!started || process().isEmpty()) {
       throw new MpsException("the daemon of " + set.resource() + " is not running");
     }
     String answer = control.command(PROBE);
@@ -110,7 +107,6 @@ final class ControlDaemon {
   void stop() throws InterruptedException {
     try {
       end();
-      Files.deleteIfExists(root.started(set.resource()));
     } catch (IOException e) {
       LOG.warn("{}: {}", set.resource(), e.toString());
     }
@@ -193,25 +189,15 @@ final class ControlDaemon {
     return root.pipe(set.resource()).resolve("nvidia-cuda-mps-control.pid");
   }
 
-  /**
-   * Empties the daemon's log if it has grown large: it is held in memory, and each probe adds to
-   * it.
-   *
-   * @return whether the log was emptied
-   */
-  boolean trimLog() {
+  /** Empties a large log of the daemon, which each probe adds to: it is held in memory. */
+  void trimLog() {
     Path log = root.log(set.resource()).resolve("control.log");
     try {
-      if (!Files.exists(log) || Files.size(log) <= LOG_BYTES_MAX) {
-        return false;
+      if (Files.exists(log) && Files.size(log) > LOG_BYTES_MAX) {
+        Files.write(log, new byte[0]);
       }
-      try (FileChannel channel = FileChannel.open(log, StandardOpenOption.WRITE)) {
-        channel.truncate(0);
-      }
-      return true;
     } catch (IOException e) {
       LOG.warn("{}: cannot truncate the log: {}", set.resource(), e.toString());
-      return false;
     }
   }
 }

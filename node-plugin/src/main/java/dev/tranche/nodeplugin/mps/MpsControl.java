@@ -5,7 +5,6 @@ import dev.tranche.nodeplugin.nvml.AdminNvml;
 import dev.tranche.nodeplugin.nvml.NvmlException;
 import dev.tranche.process.ops.Probe;
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
@@ -115,7 +114,6 @@ final class MpsControl {
   private void report(MpsStatus now) {
     status = now;
     try {
-      Files.createDirectories(root.folder());
       statusFile.write(now);
     } catch (IOException e) {
       LOG.error("cannot write the daemons' status for the plugin: {}", e.toString());

@@ -24,10 +24,6 @@ public record MpsPlan(List<MpsSet> sets) {
 
   public static final MpsPlan NONE = new MpsPlan(List.of());
 
-  public MpsPlan {
-    sets = List.copyOf(sets);
-  }
-
   /**
    * Picks the GPUs that are shared by MPS.
    *

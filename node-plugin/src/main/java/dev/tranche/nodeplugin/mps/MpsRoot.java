@@ -15,7 +15,7 @@ public record MpsRoot(Path folder) {
     return folder.resolve(resource);
   }
 
-  Path pipe(String resource) {
+  public Path pipe(String resource) {
     return of(resource).resolve("pipe");
   }
 
@@ -23,19 +23,9 @@ public record MpsRoot(Path folder) {
     return of(resource).resolve("log");
   }
 
-  /** Exists while the daemon of this resource runs with its limits. */
-  Path started(String resource) {
-    return of(resource).resolve(".started");
-  }
-
   /** The memory file system that servers and clients exchange data in. */
-  Path shm() {
+  public Path shm() {
     return folder.resolve("shm");
-  }
-
-  /** Exists while all daemons run with their limits. */
-  Path ready() {
-    return folder.resolve(".ready");
   }
 
   /** The {@link MpsStatus}, rewritten every second by the process that runs the daemons. */

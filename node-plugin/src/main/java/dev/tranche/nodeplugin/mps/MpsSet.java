@@ -14,10 +14,6 @@ import java.util.stream.Stream;
  * @param allGpus whether there is no other GPU on the node
  */
 record MpsSet(String resource, List<MpsGpu> gpus, boolean oneReplicaEach, boolean allGpus) {
-  MpsSet {
-    gpus = List.copyOf(gpus);
-  }
-
   MpsSet plus(MpsSet other) {
     return new MpsSet(
         resource,

@@ -11,11 +11,7 @@ public sealed interface MpsStatus {
    *
    * @param lines {@link MpsPlan#lines} that they serve
    */
-  record Serving(List<String> lines) implements MpsStatus {
-    public Serving {
-      lines = List.copyOf(lines);
-    }
-  }
+  record Serving(List<String> lines) implements MpsStatus {}
 
   /** Not all daemons serve, and why. */
   record Failing(String reason) implements MpsStatus {}

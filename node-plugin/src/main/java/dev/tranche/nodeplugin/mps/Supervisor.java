@@ -3,10 +3,9 @@ package dev.tranche.nodeplugin.mps;
 import dev.tranche.api.Backoff;
 import dev.tranche.nodeplugin.nvml.AdminNvml;
 import java.io.IOException;
-import java.nio.file.Files;
-import java.util.ArrayList;
-import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.function.BiConsumer;
 import java.util.function.LongSupplier;
@@ -31,11 +30,8 @@ final class Supervisor {
   private final LongSupplier clockMs;
   private final BiConsumer<String, String> count;
   // Null at first, so that even an empty plan cleans up what an earlier run has left.
-  private @Nullable MpsPlan current;
-  private MpsPlan plan = MpsPlan.NONE;
-  private List<ControlDaemon> daemons = List.of();
-  // Daemons that this run has started successfully.
-  private final Set<ControlDaemon> startedDaemons = new HashSet<>();
+  private @Nullable MpsPlan plan;
+  private final Map<MpsSet, ControlDaemon> daemons = new LinkedHashMap<>();
   private MpsStatus status = new MpsStatus.None();
   private final Backoff backoff = new Backoff(BACKOFF_MIN_MS, BACKOFF_MAX_MS);
   private long notBeforeMs;
@@ -60,9 +56,8 @@ final class Supervisor {
 
   /** Runs one round: brings the daemons closer to the plan, and returns their status. */
   MpsStatus step(MpsPlan wanted) throws InterruptedException {
-    if (!wanted.equals(current)) {
+    if (!wanted.equals(plan)) {
       stopUnplanned(wanted);
-      current = wanted;
       plan = wanted;
       backoff.reset();
       notBeforeMs = 0;
@@ -70,33 +65,25 @@ final class Supervisor {
     if (status instanceof MpsStatus.Serving) {
       probe();
     } else if (clockMs.getAsLong() >= notBeforeMs) {
-      attempt(this::start);
+      attempt(() -> start(wanted));
     }
     return status;
   }
 
   /** Ends daemons that are no longer planned. A daemon that stays unchanged keeps its clients. */
   private void stopUnplanned(MpsPlan wanted) throws InterruptedException {
-    deleteReadyFile();
-    List<ControlDaemon> kept = new ArrayList<>();
-    for (ControlDaemon daemon : daemons) {
-      if (wanted.sets().contains(daemon.set())) {
-        kept.add(daemon);
-      } else {
+    for (ControlDaemon daemon : List.copyOf(daemons.values())) {
+      if (!wanted.sets().contains(daemon.set())) {
         daemon.stop();
+        daemons.remove(daemon.set());
       }
     }
-    daemons = List.copyOf(kept);
-    startedDaemons.retainAll(daemons);
     status = new MpsStatus.None();
-    restoreModes(gpus(daemons));
-  }
-
-  private static Set<String> gpus(List<ControlDaemon> daemons) {
-    return daemons.stream()
-        .flatMap(daemon -> daemon.set().gpus().stream())
-        .map(MpsGpu::uuid)
-        .collect(Collectors.toUnmodifiableSet());
+    restoreModes(
+        daemons.keySet().stream()
+            .flatMap(set -> set.gpus().stream())
+            .map(MpsGpu::uuid)
+            .collect(Collectors.toSet()));
   }
 
   private void probe() throws InterruptedException {
@@ -104,12 +91,9 @@ final class Supervisor {
       probeAtMs = clockMs.getAsLong() + PROBE_MS;
       attempt(
           () -> {
-            for (ControlDaemon daemon : daemons) {
+            for (ControlDaemon daemon : daemons.values()) {
               daemon.probe();
-              if (daemon.trimLog()) {
-                count.accept(
-                    "tranche.mps.logs.trimmed", "Logs of MPS control daemons emptied at 16 MiB.");
-              }
+              daemon.trimLog();
             }
           });
     }
@@ -134,8 +118,10 @@ final class Supervisor {
     long waitMs = backoff.next();
     notBeforeMs = clockMs.getAsLong() + waitMs;
     status = new MpsStatus.Failing(reason);
-    deleteReadyFile();
-    restoreModesUnlessServed();
+    // In EXCLUSIVE_PROCESS mode, a GPU without its daemon accepts only a single process.
+    if (daemons.values().stream().noneMatch(ControlDaemon::alive)) {
+      restoreModes(Set.of());
+    }
     LOG.error("{}; the next attempt is in {} ms", reason, waitMs);
     countFailure(count);
   }
@@ -145,43 +131,27 @@ final class Supervisor {
     count.accept("tranche.mps.failures", "Starts and probes of MPS control daemons that failed.");
   }
 
-  // In EXCLUSIVE_PROCESS mode, a GPU without its daemon accepts only a single process.
-  private void restoreModesUnlessServed() {
-    if (daemons.stream().noneMatch(ControlDaemon::alive)) {
-      restoreModes(Set.of());
-    }
-  }
-
   // Keeps daemons that still serve: the clients of a daemon that works should not lose it because
   // another one fails.
-  private void start() throws MpsException, IOException, InterruptedException {
-    if (plan.needed()) {
-      Files.createDirectories(root.folder());
-      modes.setExclusive(plan.gpus());
+  private void start(MpsPlan wanted) throws MpsException, IOException, InterruptedException {
+    if (wanted.needed()) {
+      modes.setExclusive(wanted.gpus());
     }
-    daemons = plan.sets().stream().map(this::daemon).toList();
-    for (ControlDaemon daemon : daemons) {
+    for (MpsSet set : wanted.sets()) {
+      ControlDaemon daemon =
+          daemons.computeIfAbsent(set, of -> new ControlDaemon(program, of, root));
       if (!serves(daemon)) {
-        startedDaemons.remove(daemon);
         daemon.start();
-        startedDaemons.add(daemon);
         count.accept("tranche.mps.daemon.starts", "Starts of an MPS control daemon.");
       }
     }
-    markServing();
+    LOG.info("serving {}", wanted.lines());
+    backoff.reset();
+    probeAtMs = clockMs.getAsLong() + PROBE_MS;
+    status = new MpsStatus.Serving(wanted.lines());
   }
 
-  private ControlDaemon daemon(MpsSet set) {
-    return daemons.stream()
-        .filter(known -> known.set().equals(set))
-        .findFirst()
-        .orElseGet(() -> new ControlDaemon(program, set, root));
-  }
-
-  private boolean serves(ControlDaemon daemon) throws InterruptedException {
-    if (!startedDaemons.contains(daemon)) {
-      return false;
-    }
+  private static boolean serves(ControlDaemon daemon) throws InterruptedException {
     try {
       daemon.probe();
       return true;
@@ -190,35 +160,11 @@ final class Supervisor {
     }
   }
 
-  private void markServing() throws IOException {
-    if (plan.needed()) {
-      Files.writeString(root.ready(), "");
-      LOG.info("serving {}", plan.lines());
-    }
-    backoff.reset();
-    probeAtMs = clockMs.getAsLong() + PROBE_MS;
-    status = new MpsStatus.Serving(plan.lines());
-  }
-
-  private void deleteReadyFile() {
-    try {
-      Files.deleteIfExists(root.ready());
-    } catch (IOException e) {
-      LOG.warn("{} stays: {}", root.ready(), e.toString());
-    }
-  }
-
   /** Ends all daemons and restores the compute modes. */
   void stop() throws InterruptedException {
-    deleteReadyFile();
-    for (ControlDaemon daemon : daemons) {
+    for (ControlDaemon daemon : daemons.values()) {
       daemon.stop();
     }
-    daemons = List.of();
-    startedDaemons.clear();
-    current = null;
-    plan = MpsPlan.NONE;
-    status = new MpsStatus.None();
     restoreModes(Set.of());
   }
 

@@ -32,6 +32,6 @@ public record GpuReading(
 
   /** A reading of a GPU without sensors and GPM. */
   public GpuReading(long memoryUsedBytes, int smPercent, int processes) {
-    this(memoryUsedBytes, smPercent, processes, Gpm.Unavailable.UNSUPPORTED);
+    this(memoryUsedBytes, smPercent, processes, Gpm.UNKNOWN);
   }
 }

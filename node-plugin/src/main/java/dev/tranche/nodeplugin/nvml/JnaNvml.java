@@ -93,25 +93,19 @@ public final class JnaNvml implements AdminNvml {
     }
   }
 
-  private void check(int result, String what) {
-    if (result != NvmlCode.SUCCESS) {
-      throw functions.failure(result, what, NvmlCode.advice(result));
-    }
-  }
-
   @Override
   public String driverVersion() {
     int result = functions.call("nvmlSystemGetDriverVersion", scratch, TEXT_BYTES);
     if (NvmlCode.unsupported(result)) {
       return "unknown";
     }
-    check(result, "NVML does not return the driver's version");
+    functions.check(result, "NVML does not return the driver's version");
     return scratch.getString(0, UTF_8);
   }
 
   @Override
   public int count() {
-    check(functions.call("nvmlDeviceGetCount_v2", scratch), "NVML does not count its GPUs");
+    functions.check("NVML does not count its GPUs", "nvmlDeviceGetCount_v2", scratch);
     return scratch.getInt(0);
   }
 
@@ -121,9 +115,8 @@ public final class JnaNvml implements AdminNvml {
     String pci = pciBusId(index, device);
     String uuid = uuid(index, device);
     String model = model(index, device);
-    check(
-        functions.call("nvmlDeviceGetMinorNumber", device, scratch),
-        "GPU " + index + " returns no minor number");
+    functions.check(
+        "GPU " + index + " returns no minor number", "nvmlDeviceGetMinorNumber", device, scratch);
     int minor = scratch.getInt(0);
     GpuMemory memory = unlimited(memory(index, device), device);
     return new GpuInfo(
@@ -141,22 +134,23 @@ public final class JnaNvml implements AdminNvml {
 
   /** Returns whether MIG is on; also false for GPUs without MIG. */
   private boolean migEnabled(long device) {
-    return functions.call("nvmlDeviceGetMigMode", device, scratch, scratch.share(Integer.BYTES))
-            == NvmlCode.SUCCESS
+    return functions.succeeds("nvmlDeviceGetMigMode", device, scratch, scratch.share(Integer.BYTES))
         && scratch.getInt(0) == MIG_ENABLED;
   }
 
   private String uuid(int index, long device) {
-    check(
-        functions.call("nvmlDeviceGetUUID", device, scratch, TEXT_BYTES),
-        "GPU " + index + " returns no uuid");
+    functions.check(
+        "GPU " + index + " returns no uuid", "nvmlDeviceGetUUID", device, scratch, TEXT_BYTES);
     return scratch.getString(0, UTF_8);
   }
 
   private String model(int index, long device) {
-    check(
-        functions.call("nvmlDeviceGetName", device, scratch, TEXT_BYTES),
-        "GPU " + index + " returns no product name");
+    functions.check(
+        "GPU " + index + " returns no product name",
+        "nvmlDeviceGetName",
+        device,
+        scratch,
+        TEXT_BYTES);
     return scratch.getString(0, UTF_8);
   }
 
@@ -189,13 +183,14 @@ public final class JnaNvml implements AdminNvml {
   private GpuInfo migDevice(GpuInfo gpu, int migIndex, long migDevice, MigCaps caps) {
     int index = gpu.index();
     String name = "MIG device " + index + ":" + migIndex;
-    check(
-        functions.call("nvmlDeviceGetGpuInstanceId", migDevice, scratch),
-        name + " returns no GPU instance");
+    functions.check(
+        name + " returns no GPU instance", "nvmlDeviceGetGpuInstanceId", migDevice, scratch);
     int gpuInstance = scratch.getInt(0);
-    check(
-        functions.call("nvmlDeviceGetComputeInstanceId", migDevice, scratch),
-        name + " returns no compute instance");
+    functions.check(
+        name + " returns no compute instance",
+        "nvmlDeviceGetComputeInstanceId",
+        migDevice,
+        scratch);
     int computeInstance = scratch.getInt(0);
     String model = model(index, migDevice);
     String profile = MigProfile.of(model);
@@ -224,9 +219,9 @@ public final class JnaNvml implements AdminNvml {
    * devices and some GPUs. GPM tells it, too. Without that, a device with a process counts as busy.
    */
   private static int busyPercent(int processes, Gpm gpm) {
-    return gpm instanceof Gpm.Values values && !Double.isNaN(values.graphicsPercent())
-        ? (int) Math.round(values.graphicsPercent())
-        : processes > 0 ? BUSY_PERCENT : 0;
+    return Double.isNaN(gpm.graphicsPercent())
+        ? processes > 0 ? BUSY_PERCENT : 0
+        : (int) Math.round(gpm.graphicsPercent());
   }
 
   /** Returns the handle of a MIG device; empty if there is none at this index. */
@@ -273,17 +268,21 @@ public final class JnaNvml implements AdminNvml {
 
   @Override
   public int computeMode(int index) {
-    check(
-        functions.call("nvmlDeviceGetComputeMode", handle(index), scratch),
-        "GPU " + index + " returns no compute mode");
+    functions.check(
+        "GPU " + index + " returns no compute mode",
+        "nvmlDeviceGetComputeMode",
+        handle(index),
+        scratch);
     return scratch.getInt(0);
   }
 
   @Override
   public void computeMode(int index, int mode) {
-    check(
-        functions.call("nvmlDeviceSetComputeMode", handle(index), mode),
-        "GPU " + index + " does not take compute mode " + mode);
+    functions.check(
+        "GPU " + index + " does not take compute mode " + mode,
+        "nvmlDeviceSetComputeMode",
+        handle(index),
+        mode);
   }
 
   @Override
@@ -308,7 +307,7 @@ public final class JnaNvml implements AdminNvml {
     if (NvmlCode.unsupported(result)) {
       return busyPercent(processes, values);
     }
-    check(result, "GPU " + index + " returns no utilization");
+    functions.check(result, "GPU " + index + " returns no utilization");
     return Math.clamp(scratch.getInt(0), 0, 100);
   }
 
@@ -319,9 +318,8 @@ public final class JnaNvml implements AdminNvml {
 
   // Requested each time, since NVML gives another handle to a GPU that came back.
   private long handle(int index) {
-    check(
-        functions.call("nvmlDeviceGetHandleByIndex_v2", index, scratch),
-        "GPU " + index + " is not there");
+    functions.check(
+        "GPU " + index + " is not there", "nvmlDeviceGetHandleByIndex_v2", index, scratch);
     return scratch.getLong(0);
   }
 
@@ -330,7 +328,7 @@ public final class JnaNvml implements AdminNvml {
     if (NvmlCode.unsupported(result)) {
       return "";
     }
-    check(result, "GPU " + index + " returns no PCI address");
+    functions.check(result, "GPU " + index + " returns no PCI address");
     return scratch.getString(PCI_BUS_ID_OFFSET, UTF_8);
   }
 
@@ -351,14 +349,14 @@ public final class JnaNvml implements AdminNvml {
     if (NvmlCode.unsupported(result)) {
       return sharesSystemMemory(device) ? systemMemory.read() : GpuMemory.UNKNOWN;
     }
-    check(result, "GPU " + index + " returns no memory");
+    functions.check(result, "GPU " + index + " returns no memory");
     return new GpuMemory(scratch.getLong(0), 0, scratch.getLong(MEMORY_USED_OFFSET));
   }
 
   // The second version adjusts its answer to a memory limit of the caller's cgroup, the first does
   // not.
   private GpuMemory unlimited(GpuMemory memory, long device) {
-    return functions.call("nvmlDeviceGetMemoryInfo", device, scratch) == NvmlCode.SUCCESS
+    return functions.succeeds("nvmlDeviceGetMemoryInfo", device, scratch)
         ? new GpuMemory(scratch.getLong(0), memory.reservedBytes(), memory.usedBytes())
         : memory;
   }
@@ -366,7 +364,7 @@ public final class JnaNvml implements AdminNvml {
   // GPUs with their own memory may also address the system's, so only those without are checked.
   private boolean sharesSystemMemory(long device) {
     scratch.setInt(0, ADDRESSING_VERSION);
-    return functions.call("nvmlDeviceGetAddressingMode", device, scratch) == NvmlCode.SUCCESS
+    return functions.succeeds("nvmlDeviceGetAddressingMode", device, scratch)
         && scratch.getInt(ADDRESSING_VALUE_OFFSET) == ADDRESSING_ATS;
   }
 
@@ -379,7 +377,7 @@ public final class JnaNvml implements AdminNvml {
       return 0;
     }
     if (result != NvmlCode.INSUFFICIENT_SIZE) {
-      check(result, "GPU " + index + " does not count its processes");
+      functions.check(result, "GPU " + index + " does not count its processes");
     }
     return scratch.getInt(0);
   }
@@ -400,7 +398,7 @@ public final class JnaNvml implements AdminNvml {
       if (NvmlCode.unsupported(result)) {
         return false;
       }
-      check(result, "NVML creates no event set");
+      functions.check(result, "NVML creates no event set");
       eventSet = scratch.getLong(0);
     }
     return true;
@@ -416,14 +414,17 @@ public final class JnaNvml implements AdminNvml {
     if (NvmlCode.unsupported(result)) {
       return false;
     }
-    check(result, "GPU " + index + " does not say which events it has");
+    functions.check(result, "GPU " + index + " does not say which events it has");
     long types = scratch.getLong(0) & EVENTS;
     if (types == 0) {
       return false;
     }
-    check(
-        functions.call("nvmlDeviceRegisterEvents", device, types, eventSet),
-        "GPU " + index + " cannot be watched for errors");
+    functions.check(
+        "GPU " + index + " cannot be watched for errors",
+        "nvmlDeviceRegisterEvents",
+        device,
+        types,
+        eventSet);
     watched.values().remove(index);
     watched.put(device, index);
     return true;
@@ -435,7 +436,7 @@ public final class JnaNvml implements AdminNvml {
     if (result == NvmlCode.TIMEOUT) {
       return Optional.empty();
     }
-    check(result, "waiting for GPU errors failed");
+    functions.check(result, "waiting for GPU errors failed");
     long type = scratch.getLong(EVENT_TYPE_OFFSET);
     if ((type & EVENTS) == 0) {
       return Optional.empty();

@@ -29,9 +29,5 @@ public sealed interface Mig {
       int gpuInstance,
       int computeInstance,
       List<String> capNodes)
-      implements Mig {
-    public Device {
-      capNodes = List.copyOf(capNodes);
-    }
-  }
+      implements Mig {}
 }

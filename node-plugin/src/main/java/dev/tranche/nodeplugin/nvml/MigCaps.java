@@ -14,10 +14,6 @@ import java.util.Map;
  * @param minors minor numbers by path, such as {@code gpu0/gi7/ci0/access}
  */
 record MigCaps(Map<String, String> minors) {
-  MigCaps {
-    minors = Map.copyOf(minors);
-  }
-
   /**
    * Reads the list; empty if there is no MIG.
    *

@@ -24,9 +24,9 @@ public final class NvmlException extends RuntimeException {
   }
 
   /** Throws it again if it says that NVML itself is gone, which no work on one GPU can survive. */
-  public static void rethrowIfDriverGone(RuntimeException e) {
-    if (e instanceof NvmlException nvml && nvml.driverGone()) {
-      throw nvml;
+  public void rethrowIfDriverGone() {
+    if (driverGone()) {
+      throw this;
     }
   }
 

@@ -62,6 +62,25 @@ final class NvmlFunctions {
         .orElse(NvmlCode.FUNCTION_NOT_FOUND);
   }
 
+  boolean succeeds(String name, Object... arguments) {
+    return call(name, arguments) == NvmlCode.SUCCESS;
+  }
+
+  /**
+   * Calls a function that must succeed.
+   *
+   * @param what says in words that it did not
+   */
+  void check(String what, String name, Object... arguments) {
+    check(call(name, arguments), what);
+  }
+
+  void check(int result, String what) {
+    if (result != NvmlCode.SUCCESS) {
+      throw failure(result, what, NvmlCode.advice(result));
+    }
+  }
+
   /** What to throw for a return code. */
   NvmlException failure(int result, String what, String advice) {
     Function errorString = find("nvmlErrorString").orElseThrow();

@@ -5,6 +5,8 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.function.LongSupplier;
 import java.util.stream.IntStream;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Reads GPM: two samples of each GPU or MIG device, whose buffers are swapped, give the values of
@@ -12,6 +14,7 @@ import java.util.stream.IntStream;
  * minutes. It then has no values until a later try.
  */
 final class NvmlGpm {
+  private static final Logger LOG = LoggerFactory.getLogger(NvmlGpm.class);
   static final long RETRY_MS = 60_000;
 
   /** NVML refreshes its counters every 100 ms. */
@@ -54,7 +57,8 @@ final class NvmlGpm {
     long earlier;
     long later;
     boolean sampled;
-    Gpm last = Gpm.Unavailable.PENDING;
+    Gpm last = Gpm.UNKNOWN;
+    String complaint = "";
     long nextAtMs = Long.MIN_VALUE;
 
     Device(long handle) {
@@ -92,15 +96,25 @@ final class NvmlGpm {
 
   private void sample(String name, Device device, long nowMs) {
     try {
-      device.last = prepare(name, device) ? next(name, device) : Gpm.Unavailable.UNSUPPORTED;
+      device.last = prepare(name, device) ? next(name, device) : Gpm.UNKNOWN;
     } catch (NvmlException e) {
-      device.last = new Gpm.Unavailable(String.valueOf(e.getMessage()));
+      device.last = Gpm.UNKNOWN;
+      // What a later sample would be compared with is too old then.
+      device.sampled = false;
+      complain(device, e.getMessage());
     }
-    boolean works =
-        device.last instanceof Gpm.Values || device.last.equals(Gpm.Unavailable.PENDING);
-    // What a sample from before a failure would be compared with is too old.
-    device.sampled &= works;
-    device.nextAtMs = nowMs + (works ? APART_MS + 1 : RETRY_MS);
+    device.nextAtMs = nowMs + (device.sampled ? APART_MS + 1 : RETRY_MS);
+  }
+
+  // It may come and go, which must not fill the log.
+  private static void complain(Device device, String reason) {
+    if (!reason.equals(device.complaint)) {
+      device.complaint = reason;
+      LOG.warn(
+          "{}; its SM activity and memory bandwidth are not known; the plugin retries GPM every"
+              + " minute",
+          reason);
+    }
   }
 
   /** Returns false if the device has no GPM at all. */
@@ -113,7 +127,7 @@ final class NvmlGpm {
     if (NvmlCode.unsupported(result)) {
       return false;
     }
-    check(result, name + " does not say whether it has GPM");
+    functions.check(result, name + " does not say whether it has GPM");
     if (scratch.getInt(SUPPORTED_OFFSET) == 0) {
       return false;
     }
@@ -123,15 +137,17 @@ final class NvmlGpm {
   }
 
   private long allocate(String name) {
-    check(functions.call("nvmlGpmSampleAlloc", scratch), name + " gets no buffer for GPM samples");
+    functions.check(name + " gets no buffer for GPM samples", "nvmlGpmSampleAlloc", scratch);
     return scratch.getLong(0);
   }
 
   private Gpm next(String name, Device device) {
-    check(
-        functions.call("nvmlGpmSampleGet", device.handle, device.later),
-        name + " says that it has GPM but gives no sample");
-    Gpm values = device.sampled ? values(name, device) : Gpm.Unavailable.PENDING;
+    functions.check(
+        name + " says that it has GPM but gives no sample",
+        "nvmlGpmSampleGet",
+        device.handle,
+        device.later);
+    Gpm values = device.sampled ? values(name, device) : Gpm.UNKNOWN;
     long newest = device.later;
     device.later = device.earlier;
     device.earlier = newest;
@@ -147,13 +163,12 @@ final class NvmlGpm {
     for (int i = 0; i < METRICS.length; i++) {
       metrics.setInt(metric(i), METRICS[i]);
     }
-    check(
-        functions.call("nvmlGpmMetricsGet", metrics),
-        name + " says that it has GPM but gives no values");
+    functions.check(
+        name + " says that it has GPM but gives no values", "nvmlGpmMetricsGet", metrics);
     // Without time between the samples an H100 answers 0 for SMs, and no number for the bandwidth.
     return IntStream.range(0, METRICS.length).allMatch(this::isAbsentOrFinite)
-        ? new Gpm.Values(percent(0), percent(1), percent(2), percent(3), percent(4))
-        : Gpm.Unavailable.PENDING;
+        ? new Gpm(percent(0), percent(1), percent(2), percent(3), percent(4))
+        : Gpm.UNKNOWN;
   }
 
   private static int metric(int i) {
@@ -174,12 +189,6 @@ final class NvmlGpm {
 
   private double percent(int i) {
     return isAbsent(i) ? Double.NaN : Math.clamp(value(i), 0.0, 100.0);
-  }
-
-  private void check(int result, String what) {
-    if (result != NvmlCode.SUCCESS) {
-      throw functions.failure(result, what, "");
-    }
   }
 
   private void free(Device device) {

@@ -29,9 +29,7 @@ final class NvmlLimits {
       if (result == NvmlCode.NOT_SUPPORTED || result == NvmlCode.NOT_FOUND) {
         return Optional.empty();
       }
-      if (result != NvmlCode.SUCCESS) {
-        throw functions.failure(result, gpu + " tells no memory limit of " + cgroup, "");
-      }
+      functions.check(result, gpu + " tells no memory limit of " + cgroup);
       MemoryLimit limit =
           new MemoryLimit(scratch.getLong(GET_SOFT_OFFSET), scratch.getLong(GET_HARD_OFFSET));
       return limit.equals(MemoryLimit.NONE)

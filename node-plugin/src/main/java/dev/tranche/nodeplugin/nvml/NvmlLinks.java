@@ -53,10 +53,9 @@ final class NvmlLinks {
   }
 
   private boolean leadsTo(long device, int link, PciAddress other) {
-    return functions.call("nvmlDeviceGetNvLinkState", device, link, scratch) == NvmlCode.SUCCESS
+    return functions.succeeds("nvmlDeviceGetNvLinkState", device, link, scratch)
         && scratch.getInt(0) == ENABLED
-        && functions.call("nvmlDeviceGetNvLinkRemotePciInfo_v2", device, link, scratch)
-            == NvmlCode.SUCCESS
+        && functions.succeeds("nvmlDeviceGetNvLinkRemotePciInfo_v2", device, link, scratch)
         && remote().equals(other);
   }
 

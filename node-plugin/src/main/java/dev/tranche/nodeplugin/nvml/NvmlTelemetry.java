@@ -44,29 +44,26 @@ final class NvmlTelemetry {
   }
 
   int temperatureCelsius(long device) {
-    return functions.call("nvmlDeviceGetTemperature", device, TEMPERATURE_GPU, scratch)
-            == NvmlCode.SUCCESS
+    return functions.succeeds("nvmlDeviceGetTemperature", device, TEMPERATURE_GPU, scratch)
         ? scratch.getInt(0)
         : GpuReading.UNKNOWN;
   }
 
   long powerMilliwatts(long device) {
-    return functions.call("nvmlDeviceGetPowerUsage", device, scratch) == NvmlCode.SUCCESS
+    return functions.succeeds("nvmlDeviceGetPowerUsage", device, scratch)
         ? Integer.toUnsignedLong(scratch.getInt(0))
         : GpuReading.UNKNOWN;
   }
 
   long throttling(long device) {
-    return functions.call("nvmlDeviceGetCurrentClocksThrottleReasons", device, scratch)
-            == NvmlCode.SUCCESS
+    return functions.succeeds("nvmlDeviceGetCurrentClocksThrottleReasons", device, scratch)
         ? scratch.getLong(0)
         : GpuReading.UNKNOWN;
   }
 
   long eccUncorrected(long device) {
-    return functions.call(
-                "nvmlDeviceGetTotalEccErrors", device, ECC_UNCORRECTED, ECC_VOLATILE, scratch)
-            == NvmlCode.SUCCESS
+    return functions.succeeds(
+            "nvmlDeviceGetTotalEccErrors", device, ECC_UNCORRECTED, ECC_VOLATILE, scratch)
         ? scratch.getLong(0)
         : GpuReading.UNKNOWN;
   }

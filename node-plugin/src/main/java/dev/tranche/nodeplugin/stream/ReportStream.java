@@ -9,7 +9,6 @@ import dev.tranche.nodeplugin.config.Options;
 import dev.tranche.nodeplugin.metrics.NodeMetrics;
 import dev.tranche.process.listen.GrpcEncoding;
 import io.vertx.core.Future;
-import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpClientOptions;
@@ -53,10 +52,10 @@ final class ReportStream {
   private @Nullable GrpcClientRequest<NodeReport, NodeDirective> request;
   private long sequence;
   private long applied;
-  private boolean writing;
+  private Future<Void> writing = Future.succeededFuture();
   private BriefReports brief = new BriefReports();
   // The report that follows the one being written.
-  private @Nullable Promise<Void> following;
+  private @Nullable Future<Void> following;
   private boolean stopped;
   private final Backoff backoff = new Backoff(BACKOFF_MIN_MS, BACKOFF_MAX_MS);
   private long openedAtMs;
@@ -130,7 +129,8 @@ final class ReportStream {
     sequence = 0;
     applied = 0;
     brief = new BriefReports();
-    writing = false;
+    writing = Future.succeededFuture();
+    following = null;
     opened.exceptionHandler(failure -> ended(streamGeneration, message(failure)));
     opened
         .response()
@@ -189,22 +189,22 @@ final class ReportStream {
     if (request == null) {
       return Future.succeededFuture();
     }
-    if (writing) {
-      return queueReport();
+    if (!writing.isComplete()) {
+      following = following == null ? writing.transform(done -> sendNext()) : following;
+      return following;
     }
-    writing = true;
     int streamGeneration = generation;
     NodeReport report =
         exchange.report().setSequence(++sequence).setAppliedDirective(applied).build();
-    return write(request, brief.of(report))
-        .onComplete(done -> written(streamGeneration, done.succeeded()));
+    writing =
+        write(request, brief.of(report))
+            .onComplete(done -> written(streamGeneration, done.succeeded()));
+    return writing;
   }
 
-  private Future<Void> queueReport() {
-    if (following == null) {
-      following = Promise.promise();
-    }
-    return following.future();
+  private Future<Void> sendNext() {
+    following = null;
+    return send();
   }
 
   private Future<Void> write(GrpcClientRequest<NodeReport, NodeDirective> to, NodeReport report) {
@@ -219,15 +219,10 @@ final class ReportStream {
     if (streamGeneration != generation) {
       return;
     }
-    writing = false;
     String outcome = succeeded ? "written" : "failed";
     metrics.count("tranche.node.reports", "Reports to extenders.", "outcome", outcome);
     if (!succeeded) {
       ended(streamGeneration, "a report could not be written");
-    } else if (following != null) {
-      Promise<Void> next = following;
-      following = null;
-      send().onComplete(next);
     }
   }
 
@@ -254,10 +249,6 @@ final class ReportStream {
       backoff.reset();
     }
     request = null;
-    if (following != null) {
-      following.tryFail(reason);
-      following = null;
-    }
     if (client != null) {
       client.close();
       client = null;

@@ -16,18 +16,16 @@ import java.util.TreeSet;
  */
 public record Grants(Map<String, Map<String, Double>> shares) {
   /**
-   * @param shareOf by resource and replica id, since an id may be held of two resources: the part
-   *     of its GPU that a replica is
+   * @param holdings with the replicas per GPU that they were granted in
    */
-  public static Grants of(List<Holding> holdings, Map<String, Map<String, Double>> shareOf) {
+  public static Grants of(List<Holding> holdings) {
     Map<String, Map<String, Double>> shares = new HashMap<>();
     for (Holding holding : holdings) {
       String key = holding.getNamespace() + "/" + holding.getPod() + "/" + holding.getContainer();
-      Map<String, Double> ofResource = shareOf.getOrDefault(holding.getResource(), Map.of());
       for (String id : holding.getDeviceIdsList()) {
         shares
             .computeIfAbsent(ReplicaId.uuidOf(id), uuid -> new HashMap<>())
-            .merge(key, ofResource.getOrDefault(id, 0.0), Double::sum);
+            .merge(key, 1.0 / holding.getReplicasPerGpu(), Double::sum);
       }
     }
     return new Grants(shares);

@@ -4,6 +4,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.nodeplugin.cdi.DriverFiles.Link;
+import dev.tranche.nodeplugin.config.AllocateOptions.DeviceClass;
 import dev.tranche.nodeplugin.gpu.HostNodes;
 import dev.tranche.nodeplugin.nvml.DriverFolders;
 import io.vertx.core.json.JsonObject;
@@ -191,13 +192,15 @@ class CdiFolderIT {
             new HostNodes(
                 List.of("/dev/nvidia-uvm", "/dev/nvidia-uvm-tools"),
                 List.of(0),
-                List.of("/dev/gdrdrv"),
-                List.of("/dev/nvidia-fs0", "/dev/nvidia-fs1"),
-                List.of("/dev/infiniband/uverbs0", "/dev/infiniband/rdma_cm"),
+                Map.of(
+                    DeviceClass.GDRCOPY,
+                    List.of("/dev/gdrdrv"),
+                    DeviceClass.GDS,
+                    List.of("/dev/nvidia-fs0", "/dev/nvidia-fs1"),
+                    DeviceClass.MOFED,
+                    List.of("/dev/infiniband/rdma_cm", "/dev/infiniband/uverbs0")),
                 true));
     assertThat(HostNodes.find(root, root.resolve("none")))
-        .isEqualTo(
-            new HostNodes(
-                List.of("/dev/nvidiactl"), List.of(), List.of(), List.of(), List.of(), false));
+        .isEqualTo(new HostNodes(List.of("/dev/nvidiactl"), List.of(), Map.of(), false));
   }
 }

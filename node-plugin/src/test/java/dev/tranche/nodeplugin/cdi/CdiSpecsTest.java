@@ -3,6 +3,7 @@ package dev.tranche.nodeplugin.cdi;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.nodeplugin.cdi.DriverFiles.Link;
+import dev.tranche.nodeplugin.config.AllocateOptions.DeviceClass;
 import dev.tranche.nodeplugin.config.Config;
 import dev.tranche.nodeplugin.config.Configs;
 import dev.tranche.nodeplugin.gpu.HostNodes;
@@ -12,6 +13,7 @@ import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 
 class CdiSpecsTest {
@@ -19,9 +21,13 @@ class CdiSpecsTest {
       new HostNodes(
           List.of("/dev/nvidiactl"),
           List.of(0),
-          List.of("/dev/gdrdrv"),
-          List.of("/dev/nvidia-fs0"),
-          List.of("/dev/infiniband/uverbs0", "/dev/infiniband/rdma_cm"),
+          Map.of(
+              DeviceClass.GDRCOPY,
+              List.of("/dev/gdrdrv"),
+              DeviceClass.GDS,
+              List.of("/dev/nvidia-fs0"),
+              DeviceClass.MOFED,
+              List.of("/dev/infiniband/uverbs0", "/dev/infiniband/rdma_cm")),
           true);
 
   /** The weights of OptiX alone. */
@@ -101,8 +107,7 @@ class CdiSpecsTest {
   }
 
   private static HostNodes nodes(boolean driverHasDev) {
-    List<String> none = List.of();
-    return new HostNodes(List.of("/dev/nvidiactl"), List.of(), none, none, none, driverHasDev);
+    return new HostNodes(List.of("/dev/nvidiactl"), List.of(), Map.of(), driverHasDev);
   }
 
   private static Config config(List<String> flags) {

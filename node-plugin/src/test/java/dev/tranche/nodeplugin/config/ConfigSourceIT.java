@@ -1,5 +1,6 @@
 package dev.tranche.nodeplugin.config;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.nodeplugin.config.ConfigSource.Outcome;
@@ -84,5 +85,15 @@ class ConfigSourceIT {
                 new ConfigErrors()));
     assertThat(summary(source.load(""))).contains("cannot be read");
     assertThat(source.state()).contains("none");
+  }
+
+  @Test
+  void keptConfig_isReadAsItWas_andATextThatIsNoConfigIsNone() throws IOException {
+    mount(Map.of("a", replicas(4)));
+    var used = (Outcome.Usable) source().load("");
+    assertThat(source().earlier(used.kept())).contains(used);
+    for (String text : List.of("", "a", "a\nversion: [")) {
+      assertThat(source().earlier(text.getBytes(UTF_8))).isEmpty();
+    }
   }
 }

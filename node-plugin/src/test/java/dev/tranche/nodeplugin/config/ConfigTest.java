@@ -3,6 +3,7 @@ package dev.tranche.nodeplugin.config;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.tuple;
 
+import dev.tranche.nodeplugin.config.AllocateOptions.DeviceClass;
 import dev.tranche.nodeplugin.config.AllocateOptions.DeviceIdStrategy;
 import dev.tranche.nodeplugin.config.AllocateOptions.DeviceListStrategy;
 import dev.tranche.nodeplugin.config.Config.MigStrategy;
@@ -310,9 +311,7 @@ class ConfigTest {
                     "/run/nvidia/driver",
                     "/run/nvidia/driver",
                     "/driver-root",
-                    true,
-                    false,
-                    false,
+                    Set.of(DeviceClass.GDRCOPY),
                     "cdi.example/",
                     "/opt/nvidia-cdi-hook",
                     Set.of("a", "b"),

@@ -49,7 +49,6 @@ final class FailingMachine implements Nvml {
     boolean migOn;
     List<String> migDevices = List.of();
     long eccErrors;
-    Gpm gpm = Gpm.Unavailable.UNSUPPORTED;
     // Calls for its processes that fail from now on.
     int processFailures;
 
@@ -140,7 +139,7 @@ final class FailingMachine implements Nvml {
       case LOAD_DENIED -> throw new NvmlException(NO_PERMISSION, "Insufficient Permissions");
       case FINE, LOST, WITHOUT_HANDLE -> {}
     }
-    return new GpuReading(index, 0, 0, 40, 1, 0, board.eccErrors, board.gpm);
+    return new GpuReading(index, 0, 0, 40, 1, 0, board.eccErrors, Gpm.UNKNOWN);
   }
 
   @Override

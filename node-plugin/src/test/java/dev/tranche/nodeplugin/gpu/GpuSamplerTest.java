@@ -2,18 +2,15 @@ package dev.tranche.nodeplugin.gpu;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.tranche.nodeplugin.LoggedLines;
 import dev.tranche.nodeplugin.gpu.FailingMachine.Board;
 import dev.tranche.nodeplugin.gpu.FailingMachine.State;
 import dev.tranche.nodeplugin.health.Health;
 import dev.tranche.nodeplugin.health.HealthOptions;
 import dev.tranche.nodeplugin.health.XidPolicy;
-import dev.tranche.nodeplugin.nvml.Gpm;
 import dev.tranche.nodeplugin.usage.UsageReader;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
-import java.util.logging.Filter;
-import java.util.logging.Logger;
 import org.junit.jupiter.api.Test;
 
 class GpuSamplerTest {
@@ -24,8 +21,7 @@ class GpuSamplerTest {
       new GpuWatch(
           new HealthOptions(XidPolicy.parse("", "", word -> {}), 300_000),
           new UsageReader(Path.of("none"), Path.of("none"), () -> nowMs),
-          () -> nowMs,
-          GpuWatchTest.NO_BUGS);
+          () -> nowMs);
 
   private Health health() {
     return watch.gpus().getFirst().health();
@@ -57,28 +53,10 @@ class GpuSamplerTest {
     assertThat(watch.restartNeeded()).isFalse();
   }
 
-  /** The lines that a class logs meanwhile. */
-  private static List<String> logged(Class<?> source, Runnable meanwhile) {
-    List<String> lines = new ArrayList<>();
-    Logger logger = Logger.getLogger(source.getName());
-    Filter before = logger.getFilter();
-    logger.setFilter(
-        line -> {
-          lines.add(line.getMessage());
-          return true;
-        });
-    try {
-      meanwhile.run();
-    } finally {
-      logger.setFilter(before);
-    }
-    return lines;
-  }
-
   @Test
   void gpusThatDoNotTellWhoTheyAre_areLoggedOnceEach() {
     List<String> lines =
-        logged(
+        LoggedLines.of(
             GpuWatch.class,
             () -> {
               for (String uuid : List.of("GPU-a", "GPU-b")) {
@@ -91,31 +69,6 @@ class GpuSamplerTest {
               }
             });
     assertThat(lines).hasSize(2);
-  }
-
-  @Test
-  void gpmThatFails_isLoggedOnceForEachReason_andOneThatIsNotThereIsNot() {
-    start();
-    List<String> lines =
-        logged(
-            GpuSampler.class,
-            () -> {
-              for (Gpm gpm :
-                  List.of(
-                      Gpm.Unavailable.UNSUPPORTED,
-                      Gpm.Unavailable.PENDING,
-                      new Gpm.Unavailable("no permission"),
-                      new Gpm.Values(1, 1, 1, 1, 1),
-                      new Gpm.Unavailable("no permission"),
-                      new Gpm.Unavailable("no sample"))) {
-                board.gpm = gpm;
-                watch.sample();
-                watch.sample();
-              }
-            });
-    assertThat(lines).hasSize(2);
-    assertThat(lines.getFirst()).startsWith("GPU 0: no permission; ");
-    assertThat(lines.getLast()).startsWith("GPU 0: no sample; ");
   }
 
   @Test

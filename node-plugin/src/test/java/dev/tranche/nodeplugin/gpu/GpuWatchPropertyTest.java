@@ -80,8 +80,7 @@ class GpuWatchPropertyTest {
           new GpuWatch(
               new HealthOptions(XidPolicy.parse("", "", word -> {}), 300_000),
               new UsageReader(Path.of("none"), Path.of("none"), () -> nowMs),
-              () -> nowMs,
-              GpuWatchTest.NO_BUGS);
+              () -> nowMs);
       for (int i = random.nextInt(1, 5); i > 0; i--) {
         boards.add(new Board("GPU-" + i));
       }

@@ -18,14 +18,7 @@ class GpuWatchTest {
   private static final long QUIET_MS = 300_000;
   private static final long REOPEN_MS = 30_000;
 
-  /** Where none is expected. */
-  static final GpuFailures NO_BUGS =
-      (gpu, bug) -> {
-        throw new AssertionError(gpu, bug);
-      };
-
   private long nowMs = 1_000_000;
-  private final List<String> bugs = new ArrayList<>();
   private final InMemoryNvml nvml = new InMemoryNvml();
 
   private GpuWatch watch(String disabled) {
@@ -33,62 +26,10 @@ class GpuWatchTest {
         new GpuWatch(
             new HealthOptions(XidPolicy.parse(disabled, "", word -> {}), QUIET_MS, REOPEN_MS),
             new UsageReader(Path.of("none"), Path.of("none"), () -> nowMs),
-            () -> nowMs,
-            (gpu, bug) -> bugs.add(gpu));
+            () -> nowMs);
     watch.open(nvml);
     watch.sample();
     return watch;
-  }
-
-  @Test
-  void gpuWithAnUnexpectedException_isLeftOut_andAllOthersAreRead() {
-    nvml.uuids.set(0, "!GPU-a");
-    GpuWatch watch = watch("");
-    assertThat(watch.gpus()).extracting(gpu -> gpu.info().uuid()).containsExactly("GPU-b");
-    assertThat(watch.problems())
-        .singleElement()
-        .satisfies(p -> assertThat(p.sentence()).contains("GPU 0", "nobody expects"));
-    assertThat(bugs).containsOnly("0");
-    nvml.uuids.set(0, "GPU-a");
-    nowMs += REOPEN_MS;
-    watch.restartNeeded();
-    assertThat(watch.gpus()).extracting(gpu -> gpu.info().uuid()).contains("GPU-a");
-  }
-
-  @Test
-  void sampleWithAnUnexpectedException_isAFailedOneOfThatGpu() {
-    GpuWatch watch = watch("");
-    nvml.uuids.set(0, "!GPU-a");
-    for (int i = 0; i < GpuSampler.FAILED_SAMPLES_MAX; i++) {
-      watch.sample();
-    }
-    assertThat(health(watch, "GPU-a").healthy()).isFalse();
-    assertThat(health(watch, "GPU-b").healthy()).isTrue();
-    assertThat(bugs).contains("GPU-a");
-  }
-
-  /** NVML should never show that; a collector of maps throws where two keys are equal. */
-  @Test
-  void migDevicesOfOneUuid_endOnlyTheComparisonOfTheirGpu() {
-    nvml.migDevices.put("GPU-a", List.of("MIG-1", "MIG-2"));
-    GpuWatch watch = watch("");
-    nvml.migDevices.put("GPU-a", List.of("MIG-1", "MIG-1"));
-    nowMs += REOPEN_MS;
-    watch.sample();
-    assertThat(health(watch, "GPU-b").healthy()).isTrue();
-    assertThat(bugs).containsOnly("0");
-  }
-
-  @Test
-  void errorThatNobodyExpects_doesNotEndTheWaits() throws InterruptedException {
-    GpuWatch watch = watch("");
-    nvml.waitFails = true;
-    assertThat(watch.awaitError(1)).isTrue();
-    nvml.waitFails = false;
-    nvml.events.add(new GpuEvent(0, 79, GpuEvent.ANY, GpuEvent.ANY));
-    assertThat(watch.awaitError(1)).isTrue();
-    assertThat(health(watch, "GPU-a").healthy()).isFalse();
-    assertThat(bugs).hasSize(1);
   }
 
   private static Health health(GpuWatch watch, String uuid) {

@@ -20,10 +20,7 @@ import java.util.Set;
 import java.util.function.Consumer;
 import java.util.stream.IntStream;
 
-/**
- * NVML as a list of uuids; a "-" in front: lost; a "?": fails with an unknown error; a "!": with an
- * exception that nobody expects.
- */
+/** NVML as a list of uuids; a "-" in front: lost; a "?": fails with an unknown error. */
 final class InMemoryNvml implements Nvml {
   static final int LOST = 15;
   static final int UNINITIALIZED = 1;
@@ -42,7 +39,6 @@ final class InMemoryNvml implements Nvml {
   int waitCode;
   int watchCode;
   int waits;
-  boolean waitFails;
   final Set<String> watched = new HashSet<>();
   // Says who it is, but not its load.
   String unreadable = "";
@@ -57,9 +53,6 @@ final class InMemoryNvml implements Nvml {
     }
     if (uuids.get(index).startsWith("?")) {
       throw new NvmlException(UNKNOWN_ERROR, "Unknown Error");
-    }
-    if (uuids.get(index).startsWith("!")) {
-      throw new IllegalStateException("a value that nobody expects");
     }
     return uuids.get(index);
   }
@@ -110,7 +103,7 @@ final class InMemoryNvml implements Nvml {
     if (uuid(index).equals(unreadable)) {
       throw new NvmlException(UNKNOWN_ERROR, "Unknown Error");
     }
-    return new GpuReading(index, 0, 0, 40, 1, 0, eccErrors, Gpm.Unavailable.UNSUPPORTED);
+    return new GpuReading(index, 0, 0, 40, 1, 0, eccErrors, Gpm.UNKNOWN);
   }
 
   @Override
@@ -142,9 +135,6 @@ final class InMemoryNvml implements Nvml {
   @Override
   public Optional<GpuEvent> awaitEvent(int timeoutMs) {
     waits++;
-    if (waitFails) {
-      throw new IllegalStateException("an event that nobody expects");
-    }
     if (waitCode != 0) {
       throw new NvmlException(waitCode, "waiting failed");
     }

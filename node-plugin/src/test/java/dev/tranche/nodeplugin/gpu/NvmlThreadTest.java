@@ -28,8 +28,7 @@ class NvmlThreadTest {
         new GpuWatch(
             new HealthOptions(XidPolicy.parse("", "", word -> {}), 1_000, 1),
             new UsageReader(Path.of("none"), Path.of("none"), clockMs),
-            clockMs,
-            GpuWatchTest.NO_BUGS);
+            clockMs);
     var sessions = new ArrayDeque<>(List.of(nvml));
     try (var thread =
         new NvmlThread(

@@ -19,7 +19,6 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.OptionalLong;
 import java.util.Random;
 import java.util.Set;
 import java.util.TreeSet;
@@ -274,13 +273,7 @@ final class AdmissionRaces {
     boolean mistakable = lateLists > 0 || hasExpectedSuccessor(pod);
     boolean displaced = hasUnknownMistake();
     var verdict =
-        AllocationTest.strict(GPUS, "G")
-            .decide(
-                ids,
-                allocationCalls.assigned(pod.size, nowMs),
-                allocationCalls.replicasPerGpu(pod.size, nowMs),
-                allocationCalls.mayBeAssigned(pod.size, nowMs),
-                OptionalLong.empty());
+        AllocationTest.strict(GPUS, "G").decide(ids, allocationCalls.expected(pod.size, nowMs));
     switch (verdict) {
       case Allocation.Verdict.Granted granted -> {
         allocationCalls.granted(pod.size, nowMs);

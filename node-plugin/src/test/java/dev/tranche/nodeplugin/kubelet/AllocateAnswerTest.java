@@ -3,6 +3,7 @@ package dev.tranche.nodeplugin.kubelet;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.api.kubelet.ContainerAllocateResponse;
+import dev.tranche.nodeplugin.config.AllocateOptions.DeviceClass;
 import dev.tranche.nodeplugin.config.Config;
 import dev.tranche.nodeplugin.config.Configs;
 import dev.tranche.nodeplugin.gpu.HostNodes;
@@ -33,9 +34,11 @@ class AllocateAnswerTest {
       new HostNodes(
           List.of("/dev/nvidiactl", "/dev/nvidia-uvm"),
           List.of(0),
-          List.of("/dev/gdrdrv"),
-          List.of(),
-          List.of("/dev/infiniband/rdma_cm"),
+          Map.of(
+              DeviceClass.GDRCOPY,
+              List.of("/dev/gdrdrv"),
+              DeviceClass.MOFED,
+              List.of("/dev/infiniband/rdma_cm")),
           true);
 
   private static final GpuInfo ONE = new GpuInfo(1, "GPU-1", "T4", 5, "", 0, 0, -1, 0, Mig.OFF);
@@ -221,7 +224,8 @@ class AllocateAnswerTest {
                 "@cdi.k8s.io/nvidia-device-plugin_id="
                     + "k8s.device-plugin.nvidia.com/gpu=1,k8s.device-plugin.nvidia.com/gpu=0")),
         Arguments.of(
-            "--device-list-strategy=cdi-annotations,cdi-cri,envvar --cdi-annotation-prefix=nvidia.cdi.k8s.io/",
+            "--device-list-strategy=cdi-annotations,cdi-cri,envvar"
+                + " --cdi-annotation-prefix=nvidia.cdi.k8s.io/",
             List.of(
                 "NVIDIA_VISIBLE_DEVICES=GPU-1,GPU-0",
                 "@nvidia.cdi.k8s.io/nvidia-device-plugin_id="
@@ -242,14 +246,17 @@ class AllocateAnswerTest {
             lines(
                 answer(
                     List.of(MIG),
-                    "--device-id-strategy=index --pass-device-specs --dev-root=/run/nvidia/driver")))
+                    "--device-id-strategy=index --pass-device-specs"
+                        + " --dev-root=/run/nvidia/driver")))
         .containsExactly(
             "NVIDIA_VISIBLE_DEVICES=2:3",
             "device /run/nvidia/driver/dev/nvidiactl /dev/nvidiactl rw",
             "device /run/nvidia/driver/dev/nvidia-uvm /dev/nvidia-uvm rw",
             "device /run/nvidia/driver/dev/nvidia6 /dev/nvidia6 rw",
-            "device /run/nvidia/driver/dev/nvidia-caps/nvidia-cap66 /dev/nvidia-caps/nvidia-cap66 rw",
-            "device /run/nvidia/driver/dev/nvidia-caps/nvidia-cap67 /dev/nvidia-caps/nvidia-cap67 rw");
+            "device /run/nvidia/driver/dev/nvidia-caps/nvidia-cap66 /dev/nvidia-caps/nvidia-cap66"
+                + " rw",
+            "device /run/nvidia/driver/dev/nvidia-caps/nvidia-cap67 /dev/nvidia-caps/nvidia-cap67"
+                + " rw");
     assertThat(lines(answer(List.of(MIG), ""))).containsExactly("NVIDIA_VISIBLE_DEVICES=MIG-2");
   }
 }

@@ -273,8 +273,9 @@ class AllocationCallsTest extends AllocationCallsRig {
     assign("pod", container("main", "G0", 2));
     lists("pod", "main");
     prefer(2);
-    assertThat(allocationCalls.assigned(2, nowMs)).hasSize(1);
-    assertThat(allocationCalls.assigned(2, nowMs + AllocationCalls.CALL_GAP_MAX_MS + 1)).isEmpty();
+    assertThat(allocationCalls.expected(2, nowMs).shares()).hasSize(1);
+    assertThat(allocationCalls.expected(2, nowMs + AllocationCalls.CALL_GAP_MAX_MS + 1).shares())
+        .isEmpty();
   }
 
   @Test
@@ -369,14 +370,15 @@ class AllocationCallsTest extends AllocationCallsRig {
 
   @Test
   void sizeThatIsOutstanding_mayBeAssigned_evenWithoutAPreferenceBefore() {
-    assertThat(allocationCalls.mayBeAssigned(3, nowMs)).isFalse();
+    assertThat(allocationCalls.expected(3, nowMs).mayBeAssigned()).isFalse();
     assign("a", container("main", "G1", 3));
-    assertThat(allocationCalls.mayBeAssigned(3, nowMs)).isTrue();
-    assertThat(allocationCalls.mayBeAssigned(2, nowMs)).isFalse();
-    assertThat(new AllocationCalls(assignments, "nvidia.com/other").mayBeAssigned(3, nowMs))
+    assertThat(allocationCalls.expected(3, nowMs).mayBeAssigned()).isTrue();
+    assertThat(allocationCalls.expected(2, nowMs).mayBeAssigned()).isFalse();
+    assertThat(
+            new AllocationCalls(assignments, "nvidia.com/other").expected(3, nowMs).mayBeAssigned())
         .isFalse();
     assignments.refused("uid-a");
-    assertThat(allocationCalls.mayBeAssigned(3, nowMs)).isFalse();
+    assertThat(allocationCalls.expected(3, nowMs).mayBeAssigned()).isFalse();
   }
 
   private static ContainerAssignment limited(String name, String uuid, int replicas, long bytes) {
@@ -390,17 +392,17 @@ class AllocationCallsTest extends AllocationCallsRig {
     assign("p", limited("main", "G0", 3, 1 << 30), container("side", "G0", 2));
     lists("p", "main", "side");
     prefer(3);
-    assertThat(allocationCalls.memoryLimit(3, nowMs)).hasValue(1 << 30);
+    assertThat(allocationCalls.expected(3, nowMs).memoryLimit()).hasValue(1 << 30);
     allocationCalls.granted(3, nowMs);
     holds("p", "main", ALL.subList(0, 3));
     prefer(2);
-    assertThat(allocationCalls.memoryLimit(2, nowMs)).isEmpty();
+    assertThat(allocationCalls.expected(2, nowMs).memoryLimit()).isEmpty();
     allocationCalls.granted(2, nowMs);
     // The kubelet passes an init container's replicas on, and does not prefer any.
     assign("q", limited("main", "G1", 4, 0));
-    assertThat(allocationCalls.memoryLimit(4, nowMs)).hasValue(0);
+    assertThat(allocationCalls.expected(4, nowMs).memoryLimit()).hasValue(0);
     assign("r", container("main", "G2", 4));
-    assertThat(allocationCalls.memoryLimit(4, nowMs)).isEmpty();
+    assertThat(allocationCalls.expected(4, nowMs).memoryLimit()).isEmpty();
   }
 
   /** Another replica of the extender may not know the pod's annotation. */
@@ -420,7 +422,7 @@ class AllocationCallsTest extends AllocationCallsRig {
     assign("p", limited("main", "G0", 3, 0), limited("other", "G0", 2, 0));
     lists("p", "main", "other");
     assertThat(prefer(1).found().orElseThrow().container()).isEmpty();
-    assertThat(allocationCalls.memoryLimit(1, nowMs)).hasValue(0);
+    assertThat(allocationCalls.expected(1, nowMs).memoryLimit()).hasValue(0);
   }
 
   @Test

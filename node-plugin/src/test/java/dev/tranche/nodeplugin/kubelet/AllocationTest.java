@@ -12,6 +12,7 @@ import dev.tranche.nodeplugin.gpu.GpuSharing;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
 import dev.tranche.nodeplugin.gpu.HeldReplicas;
 import dev.tranche.nodeplugin.gpu.HostNodes;
+import dev.tranche.nodeplugin.gpu.NodeReplicas;
 import dev.tranche.nodeplugin.gpu.Replicas;
 import dev.tranche.nodeplugin.health.Health;
 import dev.tranche.nodeplugin.limit.NodeLimits;
@@ -50,29 +51,36 @@ class AllocationTest {
     Map<String, GpuSharing> by =
         all.stream().collect(Collectors.toMap(g -> g.info().uuid(), g -> sharing));
     return new Allocation(
-        new Replicas(config, sharing.resource(), all, by, List.of()),
+        NodeReplicas.of(config, all, by, List.of()).byResource().getFirst(),
         HostNodes.NONE,
         new HeldReplicas(),
         NodeLimits.NONE);
   }
 
   private static Replicas replicas(GpuSharing sharing, boolean specs, boolean byIndex) {
-    return new Replicas(
-        Configs.of(
-            "--pass-device-specs=" + specs,
-            "--device-id-strategy=" + (byIndex ? "index" : "uuid"),
-            "--dev-root=/run/nvidia"),
-        sharing.resource(),
-        List.of(gpu(0), gpu(1)),
-        Map.of("GPU-0", sharing, "GPU-1", sharing),
-        List.of());
+    return NodeReplicas.of(
+            Configs.of(
+                "--pass-device-specs=" + specs,
+                "--device-id-strategy=" + (byIndex ? "index" : "uuid"),
+                "--dev-root=/run/nvidia"),
+            List.of(gpu(0), gpu(1)),
+            Map.of("GPU-0", sharing, "GPU-1", sharing),
+            List.of())
+        .byResource()
+        .getFirst();
   }
 
   private static Allocation.Verdict decide(
       GpuSharing sharing, List<String> ids, GpuShare... assigned) {
     return new Allocation(
             replicas(sharing, false, false), HostNodes.NONE, new HeldReplicas(), NodeLimits.NONE)
-        .decide(ids, List.of(assigned), 0, assigned.length > 0, OptionalLong.empty());
+        .decide(ids, expected(List.of(assigned), 0, assigned.length > 0));
+  }
+
+  static AllocationCalls.Expected expected(
+      List<GpuShare> shares, int replicasPerGpu, boolean mayBeAssigned) {
+    return new AllocationCalls.Expected(
+        shares, replicasPerGpu, mayBeAssigned, "", OptionalLong.empty());
   }
 
   private static GpuShare share(String uuid, int replicas) {
@@ -106,15 +114,16 @@ class AllocationTest {
                 IntStream.range(0, second).mapToObj(i -> "GPU-1::" + i))
             .toList();
     Replicas replicas =
-        new Replicas(
-            Configs.of("--plain-requests=" + counts),
-            TEN.resource(),
-            List.of(gpu(0), gpu(1)),
-            Map.of("GPU-0", TEN, "GPU-1", TEN),
-            List.of());
+        NodeReplicas.of(
+                Configs.of("--plain-requests=" + counts),
+                List.of(gpu(0), gpu(1)),
+                Map.of("GPU-0", TEN, "GPU-1", TEN),
+                List.of())
+            .byResource()
+            .getFirst();
     return refusal(
         new Allocation(replicas, HostNodes.NONE, new HeldReplicas(), NodeLimits.NONE)
-            .decide(ids, List.of(), 0, mayBeAssigned, OptionalLong.empty()));
+            .decide(ids, expected(List.of(), 0, mayBeAssigned)));
   }
 
   /** Another scheduler counts replicas alone: nine and one are ten to it. */
@@ -134,7 +143,7 @@ class AllocationTest {
     var verdict =
         new Allocation(
                 replicas(TEN, false, true), HostNodes.NONE, new HeldReplicas(), NodeLimits.NONE)
-            .decide(List.of("GPU-1::0"), List.of(), 0, false, OptionalLong.empty());
+            .decide(List.of("GPU-1::0"), expected(List.of(), 0, false));
     assertThat(envs(verdict)).containsEntry("NVIDIA_VISIBLE_DEVICES", "1");
   }
 
@@ -143,11 +152,10 @@ class AllocationTest {
     var allocation =
         new Allocation(
             replicas(TEN, true, false),
-            new HostNodes(
-                List.of("/dev/nvidiactl"), List.of(), List.of(), List.of(), List.of(), true),
+            new HostNodes(List.of("/dev/nvidiactl"), List.of(), Map.of(), true),
             new HeldReplicas(),
             NodeLimits.NONE);
-    var verdict = allocation.decide(List.of("GPU-1::0"), List.of(), 0, false, OptionalLong.empty());
+    var verdict = allocation.decide(List.of("GPU-1::0"), expected(List.of(), 0, false));
     assertThat(verdict)
         .isInstanceOfSatisfying(
             Allocation.Verdict.Granted.class,
@@ -185,8 +193,8 @@ class AllocationTest {
     GpuSharing strict = shared("nvidia.com/gpu.shared", true);
     assertThat(refusal(decide(strict, List.of("GPU-0::0", "GPU-0::1"))))
         .isEqualTo(
-            "invalid allocation request for \"nvidia.com/gpu.shared\": invalid request: maximum request"
-                + " size for shared resources is 1; found 2");
+            "invalid allocation request for \"nvidia.com/gpu.shared\": invalid request: maximum"
+                + " request size for shared resources is 1; found 2");
   }
 
   @Test
@@ -221,9 +229,9 @@ class AllocationTest {
             replicas(TEN, false, false), HostNodes.NONE, new HeldReplicas(), NodeLimits.NONE);
     List<String> ids = List.of("GPU-1::0", "GPU-1::1", "GPU-1::2");
     List<GpuShare> assigned = List.of(share("GPU-1", 3));
-    assertThat(refusal(allocation.decide(ids, assigned, 4, true, OptionalLong.empty())))
+    assertThat(refusal(allocation.decide(ids, expected(assigned, 4, true))))
         .contains("the share is 3 of 4 replicas per GPU, and GPU-1 has 10 by now");
-    assertThat(envs(allocation.decide(ids, assigned, 10, true, OptionalLong.empty())))
+    assertThat(envs(allocation.decide(ids, expected(assigned, 10, true))))
         .containsEntry("NVIDIA_VISIBLE_DEVICES", "GPU-1");
   }
 
@@ -236,15 +244,11 @@ class AllocationTest {
     var allocation =
         new Allocation(replicas(TEN, false, false), HostNodes.NONE, held, NodeLimits.NONE);
     List<String> three = List.of("GPU-0::4", "GPU-0::5", "GPU-0::6");
-    assertThat(refusal(allocation.decide(three, List.of(), 0, false, OptionalLong.empty())))
+    assertThat(refusal(allocation.decide(three, expected(List.of(), 0, false))))
         .contains("3 of 10 replicas of GPU-0 do not fit", "gave a replica to two pods");
-    assertThat(
-            envs(allocation.decide(three.subList(0, 2), List.of(), 0, false, OptionalLong.empty())))
+    assertThat(envs(allocation.decide(three.subList(0, 2), expected(List.of(), 0, false))))
         .containsEntry("NVIDIA_VISIBLE_DEVICES", "GPU-0");
-    assertThat(
-            envs(
-                allocation.decide(
-                    three, List.of(share("GPU-0", 3)), 10, true, OptionalLong.empty())))
+    assertThat(envs(allocation.decide(three, expected(List.of(share("GPU-0", 3)), 10, true))))
         .containsEntry("NVIDIA_VISIBLE_DEVICES", "GPU-0");
   }
 

@@ -29,12 +29,12 @@ class InitContainerCallsTest extends AllocationCallsRig {
     assertThat(init.answer().outcome()).isEqualTo(PreferredAllocation.Outcome.ASSIGNED);
     assertThat(init.answer().ids()).filteredOn(id -> id.startsWith("G1::")).hasSize(8);
     assertThat(init.answer().ids()).filteredOn(id -> id.startsWith("G2::")).hasSize(4);
-    assertThat(allocationCalls.podOfInit(12, nowMs)).contains("ns/p");
+    assertThat(allocationCalls.expected(12, nowMs).podOfInit()).isEqualTo("ns/p");
     allocationCalls.granted(12, nowMs);
     // The kubelet takes what it likes of an init container's replicas.
     assertThat(prefer(5).found()).isPresent();
-    assertThat(allocationCalls.assigned(5, nowMs)).isEmpty();
-    assertThat(allocationCalls.podOfInit(5, nowMs)).isEmpty();
+    assertThat(allocationCalls.expected(5, nowMs).shares()).isEmpty();
+    assertThat(allocationCalls.expected(5, nowMs).podOfInit()).isEmpty();
   }
 
   /** R = 10: whichever replicas the kubelet passes on, the pod comes to hold what was decided. */

@@ -8,6 +8,7 @@ import dev.tranche.nodeplugin.gpu.GpuSharing;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
 import dev.tranche.nodeplugin.gpu.HeldReplicas;
 import dev.tranche.nodeplugin.gpu.HostNodes;
+import dev.tranche.nodeplugin.gpu.NodeReplicas;
 import dev.tranche.nodeplugin.gpu.Replicas;
 import dev.tranche.nodeplugin.health.Health;
 import dev.tranche.nodeplugin.limit.NodeLimits;
@@ -64,15 +65,16 @@ class LimitVariablesTest {
       String... flags) {
     GpuSharing ten = new GpuSharing("nvidia.com/gpu", 10, strategy, false);
     Replicas replicas =
-        new Replicas(
-            Configs.of(flags),
-            "nvidia.com/gpu",
-            List.of(gpu("GPU-a", 81_559, mig), gpu("GPU-b", 40_960, mig)),
-            Map.of("GPU-a", ten, "GPU-b", ten),
-            List.of());
+        NodeReplicas.of(
+                Configs.of(flags),
+                List.of(gpu("GPU-a", 81_559, mig), gpu("GPU-b", 40_960, mig)),
+                Map.of("GPU-a", ten, "GPU-b", ten),
+                List.of())
+            .byResource()
+            .getFirst();
     var verdict =
         new Allocation(replicas, HostNodes.NONE, new HeldReplicas(), limits)
-            .decide(ids, List.of(), 0, true, wanted);
+            .decide(ids, new AllocationCalls.Expected(List.of(), 0, true, "", wanted));
     return switch (verdict) {
       case Allocation.Verdict.Refused refused -> Map.of(refused.outcome(), refused.message());
       case Allocation.Verdict.Granted granted -> {

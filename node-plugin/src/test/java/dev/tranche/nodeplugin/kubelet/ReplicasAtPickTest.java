@@ -6,6 +6,7 @@ import dev.tranche.nodeplugin.config.Configs;
 import dev.tranche.nodeplugin.config.Sharing.SharingStrategy;
 import dev.tranche.nodeplugin.gpu.GpuSharing;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
+import dev.tranche.nodeplugin.gpu.NodeReplicas;
 import dev.tranche.nodeplugin.gpu.Replicas;
 import dev.tranche.nodeplugin.health.Health;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
@@ -20,13 +21,15 @@ class ReplicasAtPickTest {
 
   private static Replicas replicas(int count) {
     GpuInfo info = new GpuInfo(0, "GPU-0", "Tesla T4", 0, "", 0, 0, -1, 0, Mig.OFF);
-    return new Replicas(
-        Configs.of(),
-        "nvidia.com/gpu",
-        List.of(new GpuStatus(info, new Health.Healthy(), null)),
-        Map.of(
-            "GPU-0", new GpuSharing("nvidia.com/gpu", count, SharingStrategy.TIME_SLICING, false)),
-        List.of());
+    return NodeReplicas.of(
+            Configs.of(),
+            List.of(new GpuStatus(info, new Health.Healthy(), null)),
+            Map.of(
+                "GPU-0",
+                new GpuSharing("nvidia.com/gpu", count, SharingStrategy.TIME_SLICING, false)),
+            List.of())
+        .byResource()
+        .getFirst();
   }
 
   @Test

@@ -8,6 +8,7 @@ import dev.tranche.nodeplugin.gpu.GpuSharing;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
 import dev.tranche.nodeplugin.gpu.HeldReplicas;
 import dev.tranche.nodeplugin.gpu.HostNodes;
+import dev.tranche.nodeplugin.gpu.NodeReplicas;
 import dev.tranche.nodeplugin.gpu.Replicas;
 import dev.tranche.nodeplugin.health.Health;
 import dev.tranche.nodeplugin.limit.NodeLimits;
@@ -16,7 +17,6 @@ import dev.tranche.nodeplugin.nvml.Mig;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.OptionalLong;
 import java.util.TreeMap;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
@@ -43,10 +43,11 @@ class ShareVariablesTest {
 
   private static Map<String, String> variables(
       List<String> ids, List<GpuStatus> gpus, Map<String, GpuSharing> by, String... flags) {
-    Replicas replicas = new Replicas(Configs.of(flags), "nvidia.com/gpu", gpus, by, List.of());
+    Replicas replicas =
+        NodeReplicas.of(Configs.of(flags), gpus, by, List.of()).byResource().getFirst();
     var verdict =
         new Allocation(replicas, HostNodes.NONE, new HeldReplicas(), NodeLimits.NONE)
-            .decide(ids, List.of(), 0, true, OptionalLong.empty());
+            .decide(ids, AllocationTest.expected(List.of(), 0, true));
     return switch (verdict) {
       case Allocation.Verdict.Refused refused -> Map.of("refused", refused.message());
       case Allocation.Verdict.Granted granted -> {

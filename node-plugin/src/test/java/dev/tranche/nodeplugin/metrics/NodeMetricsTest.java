@@ -34,7 +34,7 @@ class NodeMetricsTest {
 
   @Test
   void gpm_isShown() {
-    Gpm gpm = new Gpm.Values(100, 96, 14, 93, 25);
+    Gpm gpm = new Gpm(100, 96, 14, 93, 25);
     assertThat(value(gpm, "tranche_gpu_gpm_available")).isEqualTo("1.0");
     assertThat(value(gpm, "tranche_gpu_sm_active_ratio")).isEqualTo("0.96");
     assertThat(value(gpm, "tranche_gpu_sm_occupancy_ratio")).isEqualTo("0.14");
@@ -44,15 +44,9 @@ class NodeMetricsTest {
 
   @Test
   void whatGpmDoesNotTell_isAbsent_andNotZero() {
-    for (Gpm gpm :
-        List.of(
-            Gpm.Unavailable.UNSUPPORTED,
-            Gpm.Unavailable.PENDING,
-            new Gpm.Unavailable("no permission"))) {
-      assertThat(value(gpm, "tranche_gpu_gpm_available")).isEqualTo("0.0");
-      assertThat(value(gpm, "tranche_gpu_sm_active_ratio")).isEqualTo("no such series");
-    }
-    Gpm partly = new Gpm.Values(100, 96, 14, 93, Double.NaN);
+    assertThat(value(Gpm.UNKNOWN, "tranche_gpu_gpm_available")).isEqualTo("0.0");
+    assertThat(value(Gpm.UNKNOWN, "tranche_gpu_sm_active_ratio")).isEqualTo("no such series");
+    Gpm partly = new Gpm(100, 96, 14, 93, Double.NaN);
     assertThat(value(partly, "tranche_gpu_dram_active_ratio")).isEqualTo("no such series");
     assertThat(value(partly, "tranche_gpu_sm_active_ratio")).isEqualTo("0.96");
   }

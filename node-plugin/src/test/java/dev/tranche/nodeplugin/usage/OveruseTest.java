@@ -6,16 +6,13 @@ import dev.tranche.api.node.Holding;
 import dev.tranche.nodeplugin.config.OveruseOptions;
 import dev.tranche.nodeplugin.gpu.ContainerUse;
 import java.util.List;
-import java.util.Map;
 import org.junit.jupiter.api.Test;
 
 class OveruseTest {
   private static final String GPU = "GPU-a";
   private static final long USABLE = 1_000;
   private static final Grants GRANTS =
-      Grants.of(
-          List.of(holding("greedy", "GPU-a::0", "GPU-a::1"), holding("meek", "GPU-a::2")),
-          Map.of("", Map.of("GPU-a::0", 0.1, "GPU-a::1", 0.1, "GPU-a::2", 0.1)));
+      Grants.of(List.of(holding("greedy", "GPU-a::0", "GPU-a::1"), holding("meek", "GPU-a::2")));
 
   private final Overuse overuse = new Overuse(new OveruseOptions(0.05, 3, true));
 
@@ -24,6 +21,7 @@ class OveruseTest {
         .setNamespace("ns")
         .setPod(pod)
         .setContainer("c")
+        .setReplicasPerGpu(10)
         .addAllDeviceIds(List.of(ids))
         .build();
   }
@@ -38,12 +36,8 @@ class OveruseTest {
 
   @Test
   void sameIdOfTwoResources_isTwoGrants() {
-    var old = holding("old", "GPU-a::0").toBuilder().setResource("gpu").build();
-    var renamed = holding("new", "GPU-a::0").toBuilder().setResource("gpu.shared").build();
-    var grants =
-        Grants.of(
-            List.of(old, renamed),
-            Map.of("gpu", Map.of("GPU-a::0", 0.5), "gpu.shared", Map.of("GPU-a::0", 0.1)));
+    var old = holding("old", "GPU-a::0").toBuilder().setReplicasPerGpu(2).build();
+    var grants = Grants.of(List.of(old, holding("new", "GPU-a::0")));
     assertThat(grants.share(GPU, use("old", 0))).isEqualTo(0.5);
     assertThat(grants.share(GPU, use("new", 0))).isEqualTo(0.1);
   }

@@ -15,16 +15,13 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Unexpected exceptions that end only one part of the work, such as that of one node, one GPU, or
- * one of several tasks. Each is counted. Its stack trace is logged once an hour. While too many are
+ * Unexpected exceptions that end only one part of the work, such as that of one node, or one of
+ * several tasks. Each is counted. Its stack trace is logged once an hour. While too many are
  * remembered, further ones are only counted. Safe for use by several threads.
  */
 public final class Failures {
   /** The work on one node; all others go on. */
   public static final String NODE = "node";
-
-  /** The work on one GPU or MIG device; all others go on. */
-  public static final String GPU = "gpu";
 
   /** One of several tasks; the others go on. */
   public static final String TASK = "task";
@@ -65,11 +62,6 @@ public final class Failures {
     run(work, bug -> nodeFailed(node, bug));
   }
 
-  /** Runs the work on one GPU. An exception ends only that. */
-  public void onGpu(String gpu, Runnable work) {
-    run(work, bug -> gpuFailed(gpu, bug));
-  }
-
   /** Runs a task. An exception ends only that. */
   public void task(String name, Runnable work) {
     run(work, bug -> failed(TASK, name, bug));
@@ -85,10 +77,6 @@ public final class Failures {
 
   public void nodeFailed(String node, Throwable bug) {
     failed(NODE, "node " + node, bug);
-  }
-
-  public void gpuFailed(String gpu, Throwable bug) {
-    failed(GPU, "GPU " + gpu, bug);
   }
 
   /**
@@ -120,7 +108,8 @@ public final class Failures {
     } else if (nowMs >= othersLoggedUntilMs) {
       othersLoggedUntilMs = nowMs + LOGGED_FOR_MS;
       log.error(
-          "the metric of failures counts others that are left out because of bugs; {} were logged within an hour",
+          "the metric of failures counts others that are left out because of bugs; {} were logged"
+              + " within an hour",
           LOGGED_MAX);
     }
   }

@@ -1,6 +1,7 @@
-package dev.tranche.nodeplugin;
+package dev.tranche.nodeplugin.kubelet;
 
 import dev.tranche.api.GpuPart;
+import dev.tranche.api.LimitRequest;
 import dev.tranche.api.ReplicaId;
 import dev.tranche.api.node.Holding;
 import dev.tranche.nodeplugin.gpu.GpuSharing;
@@ -18,7 +19,7 @@ import java.util.Map;
 import java.util.OptionalLong;
 
 /** The memory limits that containers should have by what they hold, as Allocate has set them. */
-final class ExpectedLimits {
+public final class ExpectedLimits {
   private ExpectedLimits() {}
 
   /**
@@ -26,7 +27,7 @@ final class ExpectedLimits {
    * @param sharing by uuid
    * @param held with what pods say about the limits
    */
-  static List<ExpectedLimit> of(
+  public static List<ExpectedLimit> of(
       List<Holding> holdings,
       List<GpuStatus> gpus,
       Map<String, GpuSharing> sharing,
@@ -48,15 +49,16 @@ final class ExpectedLimits {
     }
     List<ExpectedLimit> expected = new ArrayList<>();
     parts.forEach(
-        (container, own) ->
-            of(container, own, byUuid, sharing).stream()
-                .map(
-                    limit ->
-                        limit.to(
-                            limits.hardBytes(
-                                limit.hardBytes(),
-                                choices.getOrDefault(container, OptionalLong.empty()))))
-                .forEach(expected::add));
+        (container, own) -> {
+          List<GrantedShare> shares = shares(own, byUuid, sharing);
+          OptionalLong wanted = choices.getOrDefault(container, OptionalLong.empty());
+          OptionalLong mib = LimitVariables.mib(limits, shares, wanted);
+          long bytes = mib.isPresent() ? mib.getAsLong() << 20 : LimitRequest.NONE;
+          shares.stream()
+              .filter(GrantedShare::takesLimit)
+              .map(share -> new ExpectedLimit(container, share.gpu().uuid(), bytes))
+              .forEach(expected::add);
+        });
     return expected;
   }
 
@@ -65,28 +67,18 @@ final class ExpectedLimits {
         holding.getNamespace(), holding.getPod(), holding.getContainer());
   }
 
-  /** The hook sets the limit of the smallest share for each GPU. */
-  private static List<ExpectedLimit> of(
-      ContainerCgroups.Name container,
-      Map<String, GpuPart> parts,
-      Map<String, GpuInfo> gpus,
-      Map<String, GpuSharing> sharing) {
-    List<ExpectedLimit> limits = new ArrayList<>();
-    long least = Long.MAX_VALUE;
-    for (var entry : parts.entrySet()) {
-      GpuInfo gpu = gpus.get(entry.getKey());
-      GpuSharing how = sharing.get(entry.getKey());
-      // The limit of a container with an unknown GPU is unknown, too.
+  /** Returns none if a GPU is unknown: then so is the limit of its container. */
+  private static List<GrantedShare> shares(
+      Map<String, GpuPart> parts, Map<String, GpuInfo> gpus, Map<String, GpuSharing> sharing) {
+    List<GrantedShare> shares = new ArrayList<>();
+    for (var part : parts.entrySet()) {
+      GpuInfo gpu = gpus.get(part.getKey());
+      GpuSharing how = sharing.get(part.getKey());
       if (gpu == null || how == null) {
         return List.of();
       }
-      long bytes = entry.getValue().of(gpu.usableBytes()) >> 20 << 20;
-      least = Math.min(least, bytes);
-      if (how.takesLimits(gpu) && entry.getValue().value() < 1) {
-        limits.add(new ExpectedLimit(container, gpu.uuid(), bytes));
-      }
+      shares.add(new GrantedShare(gpu, how, part.getValue()));
     }
-    long smallest = least;
-    return limits.stream().map(limit -> limit.to(smallest)).toList();
+    return shares;
   }
 }

@@ -1,4 +1,4 @@
-package dev.tranche.nodeplugin.mps;
+package dev.tranche.nodeplugin.kubelet;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -7,7 +7,7 @@ import dev.tranche.nodeplugin.config.Configs;
 import dev.tranche.nodeplugin.config.Sharing.SharingStrategy;
 import dev.tranche.nodeplugin.gpu.GpuSharing;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
-import dev.tranche.nodeplugin.gpu.Replicas;
+import dev.tranche.nodeplugin.gpu.NodeReplicas;
 import dev.tranche.nodeplugin.health.Health;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
 import dev.tranche.nodeplugin.nvml.Mig;
@@ -37,14 +37,15 @@ class MpsClientTest {
       long memoryMib, SharingStrategy strategy, String... ids) {
     var ten = new GpuSharing("nvidia.com/gpu", 10, strategy, false);
     var replicas =
-        new Replicas(
-            Configs.of("--mps-root=/srv/mps"),
-            ten.resource(),
-            List.of(gpu(0, memoryMib), gpu(1, 15360)),
-            Map.of("GPU-0", ten, "GPU-1", ten),
-            List.of());
+        NodeReplicas.of(
+                Configs.of("--mps-root=/srv/mps"),
+                List.of(gpu(0, memoryMib), gpu(1, 15360)),
+                Map.of("GPU-0", ten, "GPU-1", ten),
+                List.of())
+            .byResource()
+            .getFirst();
     var response = ContainerAllocateResponse.newBuilder();
-    new MpsClient(replicas).addTo(response, List.of(ids));
+    MpsClient.add(response, replicas, GrantedShare.of(replicas, List.of(ids)));
     return response.build();
   }
 
