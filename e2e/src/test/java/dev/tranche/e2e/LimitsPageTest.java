@@ -7,6 +7,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Locale;
+import java.util.Objects;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
@@ -34,9 +35,23 @@ class LimitsPageTest {
           new Size("pending pods", "extender/KeptPods", "WAITING_MAX"),
           new Size("pending pods", "extender/UnschedulablePods", "PODS_MAX"),
           new Size("a namespace", "extender/BudgetStore", "PER_NAMESPACE_MAX"),
+          new Size("a namespace", "extender/BudgetStore", "BUDGET_CHARS_MAX"),
+          new Size("a namespace", "extender/BudgetStore", "CHARS_MAX"),
+          new Size("a namespace", "extender/BudgetStore", "COUNT_MAX"),
           new Size("pod groups", "extender/Gangs", "GROUPS_MAX"),
           new Size("pod groups", "extender/Gangs", "MEMBERS_MAX"),
-          new Size("requests of kube-scheduler", "extender/RequestLimiter", "CALLS_MAX"));
+          new Size("requests of kube-scheduler", "extender/RequestLimiter", "CALLS_MAX"),
+          new Size("requests of kube-scheduler", "extender/RequestLimiter", "BYTES_MAX"),
+          new Size("connections from one address", "process/ConnectionLimits", "METRICS"),
+          new Size("connections from one address", "extender/ReadApi", "LOCAL"),
+          new Size("connections from one address", "extender/ReadApi", "PROXIED"),
+          new Size("connections from one address", "extender/StreamServer", "LIMITS"),
+          new Size("connections from one address", "extender/VerbServer", "REMOTE"),
+          new Size("connections from one address", "webhook/AdmissionVerticle", "LIMITS"));
+
+  /** A number, a number of KiB or MiB, or limits of connections, of which the second counts. */
+  private static final String VALUE =
+      " =\\s*(?:new ConnectionLimits\\([^,]+, )?([0-9_]+)( << 10| << 20)?[;)]";
 
   @Test
   void figures_areThoseOfTheCode() throws IOException {
@@ -59,11 +74,12 @@ class LimitsPageTest {
       for (Path source : Sources.of(file[0], "main")) {
         if (source.endsWith(file[1] + ".java")) {
           Matcher constant =
-              Pattern.compile("\\b" + size.constant() + " =\\s*([0-9_]+);")
-                  .matcher(Files.readString(source));
+              Pattern.compile("\\b" + size.constant() + VALUE).matcher(Files.readString(source));
           if (constant.find()) {
+            String unit = Objects.requireNonNullElse(constant.group(2), "");
             return String.format(
-                Locale.ROOT, "%,d", Long.parseLong(constant.group(1).replace("_", "")));
+                    Locale.ROOT, "%,d", Long.parseLong(constant.group(1).replace("_", "")))
+                + unit.replace(" << 10", " KiB").replace(" << 20", " MiB");
           }
         }
       }
