@@ -170,6 +170,7 @@ final class Checks {
     SimulatedNode node = world.node(eviction.node()).orElseThrow();
     if (pod != null
         && pod.waits()
+        && !world.scheduler.binds(pod)
         && node.name.equals(pod.nominated())
         && !mayHaveGivenWay(pod, node)
         && !fitsOn(pod, node, 0, Checks::granted)) {

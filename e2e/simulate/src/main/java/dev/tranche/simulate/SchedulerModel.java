@@ -493,6 +493,11 @@ final class SchedulerModel extends SimulatedProcess {
         answer -> answered.run());
   }
 
+  /** Whether it has begun the pod's binding, wherever the pod was nominated. */
+  boolean binds(PodObject pod) {
+    return assumed.containsKey(pod.uid());
+  }
+
   /** Whether a pod waits for an event that kube-scheduler has lost. */
   boolean forgets(PodObject pod) {
     return waiting.forgets(pod.uid());
