@@ -31,6 +31,9 @@ final class AllocationCalls {
   private final String resource;
   private @Nullable Pending pending;
 
+  /** The container of the last preference; the kubelet asks for none where all is passed on. */
+  private @Nullable Found last;
+
   AllocationCalls(Assignments assignments, String resource) {
     this.assignments = assignments;
     this.resource = resource;
@@ -66,6 +69,7 @@ final class AllocationCalls {
         successor.isPresent() || (unsure && list.isEmpty())
             ? successor.map(Found::asNameAmbiguous)
             : likeliest.map(f -> withPassedOn(f, request, list));
+    last = found.orElse(null);
     pending = found.map(f -> new Pending(f, size, nowMs)).orElse(null);
     Map<String, Integer> reserved = reserved(found, list);
     duplicates.forEach((uuid, replicas) -> reserved.merge(uuid, replicas, Integer::sum));
@@ -204,6 +208,9 @@ final class AllocationCalls {
 
   /** The Allocate was granted. */
   void granted(int size, long nowMs) {
+    if (pending == null && last != null) {
+      assignments.tookOver(last, size);
+    }
     foundFor(size, nowMs)
         .ifPresent(
             f -> {

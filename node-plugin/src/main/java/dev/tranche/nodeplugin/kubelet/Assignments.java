@@ -172,6 +172,23 @@ public final class Assignments {
     expected(podUid).ifPresent(pod -> pod.answered(container, nameAmbiguous));
   }
 
+  /**
+   * A container has got what init containers pass on.
+   *
+   * @param before of the same pod
+   */
+  void tookOver(AdmittingPod.Found before, int size) {
+    expected(before.podUid())
+        .ifPresent(
+            pod ->
+                pod.assignment().getContainersList().stream()
+                    .filter(c -> PendingAssignment.size(c) == size)
+                    .map(ContainerAssignment::getContainer)
+                    .filter(name -> !pod.answered().contains(name))
+                    .findFirst()
+                    .ifPresent(name -> pod.answered(name, before.nameAmbiguous())));
+  }
+
   void refused(String podUid) {
     expected(podUid).ifPresent(PendingAssignment::refuse);
   }

@@ -111,6 +111,27 @@ class InitContainerCallsTest extends AllocationCallsRig {
     return ids;
   }
 
+  /** For what an init container passes on, the kubelet asks for no preference. */
+  @Test
+  void podWhoseContainersTookAllOver_isAdmitted_thoughAnEarlierPodHadItsName() {
+    assign("web-0", container("main", "G0", 1));
+    assignments.retract("uid-web-0", nowMs);
+    assignments.receive(
+        assignment("uid-later", "web-0")
+            .setReplicasPerGpu(10)
+            .addContainers(container("main", "G1", 1))
+            .addHeld(share("G1", 3))
+            .build(),
+        nowMs);
+    lists("web-0", "main");
+    assertOn("G1", prefer(3));
+    allocationCalls.granted(3, nowMs);
+    allocationCalls.granted(1, nowMs);
+    holds("web-0", "main", List.of("G1::0"));
+    lists("stranger", "main");
+    assertThat(prefer(2).found()).isEmpty();
+  }
+
   /** The kubelet has not asked for the init container yet, which the assignment does not name. */
   @Test
   void whatAnInitContainerWillHave_isLeftAlone() {
