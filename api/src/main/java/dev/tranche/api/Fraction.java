@@ -76,14 +76,9 @@ public record Fraction(long numerator, long denominator) {
     if (!decimal.matches() || (decimal.group(1).isEmpty() && fraction == null)) {
       return malformed(shown, wrongWith(trimmed));
     }
-    long scale = 1;
-    long digits = decimal.group(1).isEmpty() ? 0 : Long.parseLong(decimal.group(1));
-    if (fraction != null) {
-      for (int i = 0; i < fraction.length(); i++) {
-        scale *= 10;
-      }
-      digits = digits * scale + Long.parseLong(fraction);
-    }
+    String decimals = fraction == null ? "" : fraction;
+    long scale = BigInteger.TEN.pow(decimals.length()).longValue();
+    long digits = Long.parseLong("0" + decimal.group(1) + decimals);
     return of(shown, digits, decimal.group(3).isEmpty() ? scale : scale * 100);
   }
 

@@ -15,7 +15,6 @@ public final class LimitRequest {
   public static final String NONE_TEXT = "none";
 
   private static final long BYTES_MIN = 1L << 20;
-  private static final int QUANTITY_CHARS_MAX = 32;
 
   private LimitRequest() {}
 
@@ -32,12 +31,10 @@ public final class LimitRequest {
 
   /** Parses a value of the annotation; empty unless it is {@code none} or at least 1Mi. */
   public static OptionalLong parse(String value) {
-    String text = value.length() > RequestBounds.VALUE_CHARS_MAX ? "" : value.strip();
-    if (text.equals(NONE_TEXT)) {
+    if (value.length() <= RequestBounds.VALUE_CHARS_MAX && value.strip().equals(NONE_TEXT)) {
       return OptionalLong.of(NONE);
     }
-    OptionalLong bytes =
-        text.length() > QUANTITY_CHARS_MAX ? OptionalLong.empty() : Quantity.parse(text);
-    return bytes.orElse(0) < BYTES_MIN ? OptionalLong.empty() : bytes;
+    long bytes = Quantity.memoryBytes(value);
+    return bytes < BYTES_MIN ? OptionalLong.empty() : OptionalLong.of(bytes);
   }
 }

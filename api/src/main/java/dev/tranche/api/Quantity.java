@@ -15,6 +15,7 @@ public final class Quantity {
       Pattern.compile(
           "([+-]?[0-9]{1,30}(?:\\.[0-9]{0,30})?)(?:[eE]([+-]?[0-9]{1,2})|([A-Za-z]{0,2}))");
 
+  private static final int MEMORY_CHARS_MAX = 32;
   private static final BigDecimal LONG_MAX = BigDecimal.valueOf(Long.MAX_VALUE);
   private static final Map<String, BigDecimal> BINARY =
       Map.of(
@@ -44,6 +45,12 @@ public final class Quantity {
     return binary == null
         ? Optional.ofNullable(DECIMAL.get(suffix)).map(number::scaleByPowerOfTen)
         : Optional.of(number.multiply(binary));
+  }
+
+  /** Parses an amount of GPU memory as users write it; 0 if the text is none, or too long. */
+  public static long memoryBytes(String value) {
+    String text = value.length() > RequestBounds.VALUE_CHARS_MAX ? "" : value.strip();
+    return text.length() > MEMORY_CHARS_MAX ? 0 : parse(text).orElse(0);
   }
 
   /** Parses a quantity and rounds it up; empty if the text is not a quantity from 0 to 2^63-1. */

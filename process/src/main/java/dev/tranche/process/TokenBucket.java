@@ -26,6 +26,12 @@ public final class TokenBucket {
     tokens -= count;
   }
 
+  /** Gives a token back. Returns whether the bucket is as good as a new one. */
+  public boolean giveBack() {
+    tokens = Math.min(burst, tokens + 1);
+    return tokens >= burst;
+  }
+
   /** Returns the time until the debt is paid off. */
   public long debtMs(long nowMs) {
     refill(nowMs);

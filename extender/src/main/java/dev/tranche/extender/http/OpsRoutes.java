@@ -16,7 +16,6 @@ import io.vertx.core.Vertx;
 import io.vertx.core.http.HttpServerRequest;
 import java.io.IOException;
 import java.io.OutputStream;
-import java.util.Map;
 import java.util.function.Supplier;
 import java.util.zip.GZIPOutputStream;
 import org.slf4j.Logger;
@@ -26,13 +25,6 @@ import org.slf4j.LoggerFactory;
 public final class OpsRoutes {
   private static final String ACCEPT_ENCODING = "Accept-Encoding";
   private static final int GZIP_BUFFER_BYTES = 16 * 1024;
-  private static final String EXPLAIN_MOVED =
-      "moved to the read API: kubectl tranche explain POD, or"
-          + " /api/v1/pods/NAMESPACE/NAME?output=table on port 9445 by kubectl port-forward";
-  private static final String INSPECT_MOVED =
-      "moved to the read API: kubectl tranche top gpus, or"
-          + " /api/v1/gpus?output=wide on port 9445 by kubectl port-forward";
-
   private static final Logger LOG = LoggerFactory.getLogger(OpsRoutes.class);
 
   private final Loop loop;
@@ -65,8 +57,7 @@ public final class OpsRoutes {
         limitedMetrics(vertx),
         // The process is healthy if the loop that decides still runs.
         () -> loop.submit(() -> Probe.ALIVE),
-        ready,
-        Map.of("/explain", EXPLAIN_MOVED, "/inspect", INSPECT_MOVED));
+        ready);
   }
 
   /** Limits concurrent scrapes, since each takes time that decisions need. */

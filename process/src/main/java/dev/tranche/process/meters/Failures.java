@@ -37,7 +37,6 @@ public final class Failures {
   /** When each was logged, the oldest first. */
   private final Map<String, Long> logged = new LinkedHashMap<>();
 
-  private long othersLoggedUntilMs = Long.MIN_VALUE;
   private volatile boolean stopping;
 
   /**
@@ -99,18 +98,8 @@ public final class Failures {
   private synchronized void log(String what, String key, Throwable bug) {
     long nowMs = clockMs.getAsLong();
     logged.values().removeIf(atMs -> nowMs - atMs >= LOGGED_FOR_MS);
-    if (logged.containsKey(key)) {
-      return;
-    }
-    if (logged.size() < LOGGED_MAX) {
-      logged.put(key, nowMs);
+    if (logged.size() < LOGGED_MAX && logged.putIfAbsent(key, nowMs) == null) {
       log.error("{} is left out because of a bug; all others go on", what, bug);
-    } else if (nowMs >= othersLoggedUntilMs) {
-      othersLoggedUntilMs = nowMs + LOGGED_FOR_MS;
-      log.error(
-          "the metric of failures counts others that are left out because of bugs; {} were logged"
-              + " within an hour",
-          LOGGED_MAX);
     }
   }
 }

@@ -8,7 +8,6 @@ import io.vertx.core.http.HttpServer;
 import io.vertx.core.http.HttpServerOptions;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.net.SocketAddress;
-import java.util.Map;
 import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -30,21 +29,17 @@ public final class OpsPort {
   private final Handler<HttpServerRequest> metrics;
   private final Supplier<Future<Probe>> health;
   private final Supplier<Future<Probe>> readiness;
-  private final Map<String, String> moved;
 
   /**
    * @param metrics answers a scrape
-   * @param moved by path, a sentence that says where its page is now
    */
   public OpsPort(
       Handler<HttpServerRequest> metrics,
       Supplier<Future<Probe>> health,
-      Supplier<Future<Probe>> readiness,
-      Map<String, String> moved) {
+      Supplier<Future<Probe>> readiness) {
     this.metrics = metrics;
     this.health = health;
     this.readiness = readiness;
-    this.moved = moved;
   }
 
   /** Creates a port whose probes and metrics are answered at once, on its event loop. */
@@ -52,8 +47,7 @@ public final class OpsPort {
     this(
         request -> request.response().putHeader("content-type", METRICS_TYPE).end(metrics.get()),
         () -> Future.succeededFuture(health.get()),
-        () -> Future.succeededFuture(readiness.get()),
-        Map.of());
+        () -> Future.succeededFuture(readiness.get()));
   }
 
   public Future<HttpServer> listen(ListeningPort port, HostPort address) {
@@ -66,8 +60,6 @@ public final class OpsPort {
       case "/metrics" -> metrics.handle(request);
       case "/healthz" -> probe(request, health);
       case "/readyz" -> probe(request, readiness);
-      case String path when moved.containsKey(path) ->
-          answer(request, 410, moved.getOrDefault(path, ""));
       case null, default -> answer(request, 404, "the pages are /metrics, /healthz and /readyz");
     }
   }

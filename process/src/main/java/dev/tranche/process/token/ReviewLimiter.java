@@ -1,6 +1,6 @@
 package dev.tranche.process.token;
 
-import java.util.Iterator;
+import dev.tranche.process.TokenBucket;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
@@ -10,26 +10,23 @@ import java.util.Map;
  * is a parameter.
  */
 public final class ReviewLimiter {
-  static final long REFILL_MS = 1_000;
+  static final double PER_SECOND = 1;
 
   /**
    * Beyond this the least recently used address is dropped. The total rate is bounded elsewhere.
    */
   static final int ADDRESSES_MAX = 20_000;
 
-  /**
-   * @param spent reviews taken, less those refilled by {@code atMs}
-   */
-  private record Bucket(long spent, long atMs) {
-    Bucket at(long nowMs) {
-      long refilled = Math.min(spent, (nowMs - atMs) / REFILL_MS);
-      // The rest of a second counts towards the next one.
-      return new Bucket(spent - refilled, spent == refilled ? nowMs : atMs + refilled * REFILL_MS);
-    }
-  }
-
   private final int burst;
-  private final Map<String, Bucket> byAddress = new LinkedHashMap<>();
+
+  /** In the order of access. */
+  private final Map<String, TokenBucket> byAddress =
+      new LinkedHashMap<>(16, 0.75f, true) {
+        @Override
+        protected boolean removeEldestEntry(Map.Entry<String, TokenBucket> eldest) {
+          return size() > ADDRESSES_MAX;
+        }
+      };
 
   /**
    * @param burst bearer tokens of one address that may be refused at once
@@ -39,26 +36,18 @@ public final class ReviewLimiter {
   }
 
   public boolean tryAcquire(String address, long nowMs) {
-    Bucket before = byAddress.remove(address);
-    Bucket now = before == null ? new Bucket(0, nowMs) : before.at(nowMs);
-    boolean free = now.spent() < burst;
-    makeRoom();
-    byAddress.put(address, free ? new Bucket(now.spent() + 1, now.atMs()) : now);
+    TokenBucket bucket =
+        byAddress.computeIfAbsent(address, first -> new TokenBucket(burst, PER_SECOND, nowMs));
+    boolean free = bucket.available(nowMs);
+    if (free) {
+      bucket.take(1, nowMs);
+    }
     return free;
   }
 
   /** Gives back the review of an accepted bearer token. */
   public void accepted(String address) {
-    byAddress.computeIfPresent(
-        address, (same, now) -> now.spent() <= 1 ? null : new Bucket(now.spent() - 1, now.atMs()));
-  }
-
-  private void makeRoom() {
-    if (byAddress.size() >= ADDRESSES_MAX) {
-      Iterator<String> oldest = byAddress.keySet().iterator();
-      oldest.next();
-      oldest.remove();
-    }
+    byAddress.computeIfPresent(address, (same, bucket) -> bucket.giveBack() ? null : bucket);
   }
 
   int addresses() {

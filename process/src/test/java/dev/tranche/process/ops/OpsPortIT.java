@@ -14,7 +14,6 @@ import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
-import java.util.Map;
 import java.util.Optional;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -52,19 +51,15 @@ class OpsPortIT {
   }
 
   @Test
-  void probeThatFails_isAnswered_andMovedPagesAreNamed() throws Exception {
+  void probeThatFails_isAnswered() throws Exception {
     int port =
         listen(
             new OpsPort(
                 request -> request.response().end(),
                 () -> Future.failedFuture(new IllegalStateException("the loop has ended")),
-                () -> Future.succeededFuture(Probe.readyUnless(Optional.empty())),
-                Map.of("/old", "moved to /new")));
+                () -> Future.succeededFuture(Probe.readyUnless(Optional.empty()))));
     assertThat(get(port, "/healthz").statusCode()).isEqualTo(500);
     assertThat(get(port, "/readyz").body()).isEqualTo("ready\n");
-    HttpResponse<String> old = get(port, "/old");
-    assertThat(old.statusCode()).isEqualTo(410);
-    assertThat(old.body()).isEqualTo("moved to /new\n");
   }
 
   private int listen(OpsPort port) {
