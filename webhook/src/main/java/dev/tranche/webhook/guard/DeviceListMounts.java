@@ -1,8 +1,9 @@
 package dev.tranche.webhook.guard;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import dev.tranche.webhook.pod.PodView.Container;
-import java.util.ArrayList;
 
 /**
  * Finds mounts that name GPUs. With its strategy volume-mounts, the device plugin adds one mount
@@ -16,22 +17,23 @@ final class DeviceListMounts {
   private DeviceListMounts() {}
 
   static void scan(Container container, GuardScan scan) {
-    var removed = new ArrayList<Integer>();
-    int index = 0;
+    boolean remove = false;
+    ArrayNode others = JsonNodeFactory.instance.arrayNode();
     for (JsonNode mount : container.spec().path("volumeMounts")) {
       String path = HostPaths.normalize(mount.path("mountPath").asText(""));
-      if (namesGpu(path)
-          && scan.recordRemovable(
-              Finding.DEVICE_LIST_MOUNT,
-              "container \"%s\" mounts %s, which names a GPU to the runtime",
-              container.name(),
-              path)) {
-        removed.add(index);
+      if (namesGpu(path)) {
+        remove |=
+            scan.recordRemovable(
+                Finding.DEVICE_LIST_MOUNT,
+                "container \"%s\" mounts %s, which names a GPU to the runtime",
+                container.name(),
+                path);
+      } else {
+        others.add(mount);
       }
-      index++;
     }
-    if (!removed.isEmpty()) {
-      scan.removeAll(removed, container.path("volumeMounts"));
+    if (remove) {
+      scan.replace(container, "volumeMounts", others);
     }
   }
 

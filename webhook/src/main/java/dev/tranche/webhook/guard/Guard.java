@@ -1,10 +1,11 @@
 package dev.tranche.webhook.guard;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import dev.tranche.api.Quantity;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.tranche.webhook.pod.Mutation;
 import dev.tranche.webhook.pod.PodView;
 import dev.tranche.webhook.pod.PodView.Container;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
@@ -85,7 +86,8 @@ public final class Guard {
                 capability ->
                     scan.recordUnremovable(
                         Finding.HOST_PROCESSES,
-                        "container \"%s\" has hostPID and the capability %s, so it can access the files of all processes",
+                        "container \"%s\" has hostPID and the capability %s, so it can access the"
+                            + " files of all processes",
                         container.name(),
                         capability));
       }
@@ -104,7 +106,8 @@ public final class Guard {
         && !scan.hasFound(Finding.ENV)) {
       scan.recordVoided(
           Finding.RUNTIME_CLASS,
-          "the pod names RuntimeClass \"%s\" and requests no GPU, so it sees none; to monitor GPUs it needs the namespace label tranche.dev/guard: exempt",
+          "the pod names RuntimeClass \"%s\" and requests no GPU, so it sees none; to monitor GPUs"
+              + " it needs the namespace label tranche.dev/guard: exempt",
           runtimeClass);
     }
   }
@@ -143,18 +146,20 @@ public final class Guard {
   }
 
   private void scanAnnotations(GuardedPod pod, GuardScan scan) {
-    pod.view()
-        .annotations()
-        .forEach(
-            (key, value) ->
-                finding(key)
-                    .ifPresent(
-                        finding -> {
-                          if (scan.recordRemovable(
-                              finding, "annotation %s requests \"%s\"", key, value)) {
-                            scan.remove("metadata", "annotations", key);
-                          }
-                        }));
+    if (pod.view().pod().at("/metadata/annotations") instanceof ObjectNode annotations) {
+      var removed = new HashSet<String>();
+      annotations.forEachEntry(
+          (key, value) ->
+              finding(key)
+                  .filter(
+                      finding ->
+                          scan.recordRemovable(
+                              finding, "annotation %s requests \"%s\"", key, value.asText("")))
+                  .ifPresent(finding -> removed.add(key)));
+      if (!removed.isEmpty()) {
+        scan.put(annotations.deepCopy().without(removed), "metadata", "annotations");
+      }
+    }
   }
 
   private Optional<Finding> finding(String annotation) {
@@ -181,7 +186,7 @@ public final class Guard {
         .anyMatch(
             quantity ->
                 isGpuResource(quantity.getKey())
-                    && Quantity.parse(quantity.getValue().asText("")).orElse(0) > 0
+                    && PodView.count(quantity.getValue()) > 0
                     && mayHave(onNode, quantity.getKey()));
   }
 

@@ -1,13 +1,13 @@
 package dev.tranche.webhook.guard;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ArrayNode;
 import dev.tranche.api.Printable;
 import dev.tranche.webhook.guard.FindingOutcome.Outcome;
-import dev.tranche.webhook.pod.Denial;
 import dev.tranche.webhook.pod.JsonPatch;
 import dev.tranche.webhook.pod.Mutation;
+import dev.tranche.webhook.pod.PodView.Container;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.stream.Stream;
 
@@ -15,9 +15,6 @@ import java.util.stream.Stream;
 final class GuardScan {
   /** A pod has hundreds of containers at most, but each may be found in several ways. */
   private static final int FOUND_MAX = 64;
-
-  /** Two operations for each container of the largest pod that is admitted. */
-  static final int OPERATIONS_MAX = 2_000;
 
   private final GuardMode mode;
   private final JsonPatch patch = new JsonPatch();
@@ -83,43 +80,15 @@ final class GuardScan {
 
   /** Also replaces what is there. */
   void put(JsonNode value, String... path) {
-    if (!isFull()) {
-      patch.add(value, path);
-    }
+    patch.add(value, path);
   }
 
-  void remove(String... path) {
-    if (!isFull()) {
-      patch.remove(path);
-    }
+  /** Replaces a list of a container: however much is removed, it is one operation. */
+  void replace(Container container, String list, ArrayNode elements) {
+    patch.add(elements, container.path(list));
   }
 
-  /**
-   * Removes elements from a list, the last one first, so that the indexes of the others stay valid.
-   * The patch needs no copy of the list.
-   *
-   * @param indexes in ascending order
-   */
-  void removeAll(List<Integer> indexes, String... list) {
-    for (int index : indexes.reversed()) {
-      String[] element = Arrays.copyOf(list, list.length + 1);
-      element[list.length] = String.valueOf(index);
-      remove(element);
-    }
-  }
-
-  /** Returns the verdict. A pod that needs a longer patch than any real one is denied instead. */
   Verdict verdict() {
-    return isFull()
-        ? Verdict.of(
-            Mutation.Denied.of(
-                List.of(
-                    Denial.TOO_LARGE.of(
-                        "more variables, mounts and annotations to remove", OPERATIONS_MAX))))
-        : new Verdict(Mutation.admitted(patch, FindingOutcome.warnings(found)), found);
-  }
-
-  private boolean isFull() {
-    return patch.operations().size() > OPERATIONS_MAX;
+    return new Verdict(Mutation.admitted(patch, FindingOutcome.warnings(found)), found);
   }
 }

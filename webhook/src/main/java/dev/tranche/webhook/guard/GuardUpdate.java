@@ -8,10 +8,9 @@ import dev.tranche.webhook.pod.PodView;
 import dev.tranche.webhook.pod.PodView.Container;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 import java.util.Set;
-import java.util.TreeSet;
 import java.util.function.Predicate;
+import java.util.stream.Collectors;
 
 /**
  * Answers an update that states again what the guard had taken away at the pod's creation, as a
@@ -19,6 +18,9 @@ import java.util.function.Predicate;
  * variables and mounts are written back as the pod has them, so no answer can change a pod.
  */
 final class GuardUpdate {
+  /** Longer lists are left to the API server. */
+  private static final int LIST_MAX = 1_000;
+
   private final Predicate<Container> requestsGpus;
   private final boolean mayUseNvidiaRuntime;
   private final JsonPatch patch = new JsonPatch();
@@ -44,87 +46,69 @@ final class GuardUpdate {
           .filter(known -> known.list().equals(container.list()))
           .ifPresent(known -> restore(container, known));
     }
-    return patch.operations().size() > GuardScan.OPERATIONS_MAX
-        ? Verdict.UNCHANGED.mutation()
-        : Mutation.admitted(patch, warnings.stream().limit(FindingOutcome.WARNINGS_MAX).toList());
+    return Mutation.admitted(patch, warnings.stream().limit(FindingOutcome.WARNINGS_MAX).toList());
   }
 
   private void restore(Container container, Container known) {
-    restoreVariables(container, known);
+    boolean gpu = requestsGpus.test(known);
+    if (gpu || known.spec().path("env").valueStream().anyMatch(Variables::isVoid)) {
+      List<String> watched = Variables.watched(gpu, mayUseNvidiaRuntime);
+      restore(
+          container,
+          known,
+          "env",
+          variable -> watched.contains(variable.path("name").asText("")),
+          variable -> Variables.isRemoved(variable) || (gpu && Variables.isVoid(variable)));
+    }
     if (mayUseNvidiaRuntime) {
-      restoreMounts(container, known);
+      restore(
+          container,
+          known,
+          "volumeMounts",
+          mount -> DeviceListMounts.namesGpu(mount.path("mountPath").asText("")),
+          mount -> true);
     }
   }
 
-  private void restoreVariables(Container container, Container known) {
-    boolean gpu = requestsGpus.test(known);
-    Set<String> watched = Set.copyOf(Variables.watched(gpu, mayUseNvidiaRuntime));
-    JsonNode variables = container.spec().path("env");
-    JsonNode knownVariables = known.spec().path("env");
-    List<Integer> stated = indexes(variables, "name", watched);
-    List<Integer> left = indexes(knownVariables, "name", watched);
-    boolean takenAway =
-        gpu ? left.isEmpty() : left.size() == 1 && isVoid(knownVariables.path(left.getFirst()));
-    Optional<JsonNode> again =
-        stated.stream()
-            .map(variables::path)
-            .filter(v -> Variables.isRemoved(v) || (gpu && isVoid(v)))
-            .findFirst();
-    if (!takenAway || again.isEmpty()) {
+  /**
+   * Writes a list back if the guard takes away what the update adds to it.
+   *
+   * @param watched what the guard takes away where it takes any
+   */
+  private void restore(
+      Container container,
+      Container known,
+      String list,
+      Predicate<JsonNode> watched,
+      Predicate<JsonNode> takenAway) {
+    JsonNode stated = container.spec().path(list);
+    JsonNode present = known.spec().path(list);
+    if (stated.size() > LIST_MAX || present.size() > LIST_MAX) {
       return;
     }
-    warn(container, again.get().path("name").asText(""));
-    removeAll(container, "env", stated);
-    int size = variables.size() - stated.size();
-    for (int index : left) {
-      String place = index < size ? String.valueOf(index) : "-";
-      patch.add(knownVariables.path(index), container.path("env", place));
-    }
-  }
-
-  private static boolean isVoid(JsonNode variable) {
-    return variable.path("name").asText("").equals(Variables.NAME)
-        && variable.path("value").asText("").equals(Variables.VOID)
-        && !variable.path("valueFrom").isObject();
-  }
-
-  private void restoreMounts(Container container, Container known) {
-    JsonNode mounts = container.spec().path("volumeMounts");
-    Set<String> left = new TreeSet<>();
-    known.spec().path("volumeMounts").forEach(m -> left.add(m.path("mountPath").asText("")));
-    Set<String> taken = new TreeSet<>();
-    for (JsonNode mount : mounts) {
-      String path = mount.path("mountPath").asText("");
-      if (DeviceListMounts.namesGpu(path) && !left.contains(path)) {
-        taken.add(path);
+    List<JsonNode> added = difference(stated, present);
+    if (added.stream().allMatch(watched)
+        && added.stream().anyMatch(takenAway)
+        && difference(present, stated).stream().allMatch(Variables::isVoid)) {
+      if (present.isMissingNode()) {
+        patch.remove(container.path(list));
+      } else {
+        patch.add(present, container.path(list));
       }
-    }
-    if (!taken.isEmpty()) {
-      warn(container, "the mount " + taken.iterator().next());
-      removeAll(container, "volumeMounts", indexes(mounts, "mountPath", taken));
+      String what = added.getFirst().path("mountPath").asText("");
+      warnings.add(
+          "container \"%s\" declares %s again; Tranche removed it."
+              .formatted(
+                  Printable.value(container.name()),
+                  Printable.value(
+                      what.isEmpty()
+                          ? added.getFirst().path("name").asText("")
+                          : "the mount " + what)));
     }
   }
 
-  private static List<Integer> indexes(JsonNode list, String field, Set<String> values) {
-    var indexes = new ArrayList<Integer>();
-    int index = 0;
-    for (JsonNode element : list) {
-      if (values.contains(element.path(field).asText(""))) {
-        indexes.add(index);
-      }
-      index++;
-    }
-    return indexes;
-  }
-
-  /** Removes elements, the last one first, so that the indexes of the others stay valid. */
-  private void removeAll(Container container, String list, List<Integer> indexes) {
-    indexes.reversed().forEach(index -> patch.remove(container.path(list, String.valueOf(index))));
-  }
-
-  private void warn(Container container, String what) {
-    warnings.add(
-        "container \"%s\" declares %s again; Tranche removed it."
-            .formatted(Printable.value(container.name()), Printable.value(what)));
+  private static List<JsonNode> difference(JsonNode list, JsonNode from) {
+    Set<JsonNode> known = from.valueStream().collect(Collectors.toSet());
+    return list.valueStream().filter(each -> !known.contains(each)).toList();
   }
 }

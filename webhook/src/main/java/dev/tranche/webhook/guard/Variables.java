@@ -1,10 +1,10 @@
 package dev.tranche.webhook.guard;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.tranche.webhook.pod.PodView.Container;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.stream.Collectors;
@@ -58,65 +58,81 @@ final class Variables {
   static void scan(
       Container container, boolean requestsGpus, boolean mayUseNvidiaRuntime, GuardScan scan) {
     List<String> watched = watched(requestsGpus, mayUseNvidiaRuntime);
-    var indexes = new ArrayList<Integer>();
-    int index = -1;
-    int count = 0;
-    int harmless = 0;
-    boolean remove = false;
+    boolean named = false;
     boolean hasOurVoid = false;
+    boolean found = false;
+    boolean remove = false;
     for (JsonNode variable : container.spec().path("env")) {
-      index++;
-      String name = variable.path("name").asText("");
-      if (!watched.contains(name)) {
-        continue;
-      }
-      indexes.add(index);
-      if (LIMITS.contains(name)) {
-        remove |=
-            scan.recordRemovable(
-                Finding.SHARE_LIMIT,
-                "container \"%s\" sets %s, which is derived from its share",
-                container.name(),
-                name);
-        continue;
-      }
-      boolean selects = name.equals(NAME);
-      count += selects ? 1 : 0;
-      String value = variable.path("value").asText("");
-      if (variable.path("valueFrom").isObject()) {
-        remove |=
-            scan.recordRemovable(
-                Finding.ENV_VALUE_FROM,
-                "container \"%s\" sets %s from a field, ConfigMap or Secret",
-                container.name(),
-                name);
-      } else if (HARMLESS.contains(value)) {
-        harmless++;
-        hasOurVoid |= selects && value.equals(VOID);
-      } else {
-        remove |=
-            scan.recordRemovable(
-                Finding.ENV, "container \"%s\" sets %s to \"%s\"", container.name(), name, value);
+      if (watched.contains(variable.path("name").asText(""))) {
+        named |= isNamed(variable, NAME);
+        hasOurVoid |= isVoid(variable);
+        if (isRemoved(variable)) {
+          found = true;
+          remove |= record(container, variable, scan);
+        }
       }
     }
     List<String> settable = settableByEnvFrom(container, watched);
     if (requestsGpus) {
       // An earlier call added the void, before another webhook added the request.
-      boolean isLeftOver = hasOurVoid && harmless == indexes.size() && scan.injectsVoid();
-      if (remove || isLeftOver) {
-        scan.removeAll(indexes, container.path("env"));
+      if (remove || (hasOurVoid && !found && scan.injectsVoid())) {
+        scan.replace(container, "env", without(container, watched));
       }
       if (!settable.isEmpty()) {
         scan.recordUnremovable(Finding.ENV_FROM, envFromTemplate(settable), container.name());
       }
     } else if (remove) {
-      scan.removeAll(indexes, container.path("env"));
-      scan.put(voidVariable(), container.path("env", "-"));
-    } else if (mayUseNvidiaRuntime && count == 0 && scan.injectsVoid()) {
+      scan.replace(container, "env", without(container, watched).add(voidVariable()));
+    } else if (mayUseNvidiaRuntime && !named && scan.injectsVoid()) {
       putVoid(container, scan);
-    } else if (count == 0 && !settable.isEmpty()) {
+    } else if (!named && !settable.isEmpty()) {
       scan.recordWithoutWarning(Finding.ENV_FROM, envFromTemplate(settable), container.name());
     }
+  }
+
+  /** Returns whether to remove it. */
+  private static boolean record(Container container, JsonNode variable, GuardScan scan) {
+    String name = variable.path("name").asText("");
+    if (LIMITS.contains(name)) {
+      return scan.recordRemovable(
+          Finding.SHARE_LIMIT,
+          "container \"%s\" sets %s, which is derived from its share",
+          container.name(),
+          name);
+    }
+    return variable.path("valueFrom").isObject()
+        ? scan.recordRemovable(
+            Finding.ENV_VALUE_FROM,
+            "container \"%s\" sets %s from a field, ConfigMap or Secret",
+            container.name(),
+            name)
+        : scan.recordRemovable(
+            Finding.ENV,
+            "container \"%s\" sets %s to \"%s\"",
+            container.name(),
+            name,
+            variable.path("value").asText(""));
+  }
+
+  private static ArrayNode without(Container container, List<String> names) {
+    ArrayNode kept = JsonNodeFactory.instance.arrayNode();
+    container
+        .spec()
+        .path("env")
+        .valueStream()
+        .filter(variable -> !names.contains(variable.path("name").asText("")))
+        .forEach(kept::add);
+    return kept;
+  }
+
+  private static boolean isNamed(JsonNode variable, String name) {
+    return variable.path("name").asText("").equals(name);
+  }
+
+  static boolean isVoid(JsonNode variable) {
+    return isNamed(variable, NAME)
+        && variable.path("value").asText("").equals(VOID)
+        && !variable.path("valueFrom").isObject();
   }
 
   /** Returns the variables to check. Without a GPU, the limits have no effect. */
@@ -164,7 +180,7 @@ final class Variables {
 
   private static void putVoid(Container container, GuardScan scan) {
     if (container.spec().path("env").isEmpty()) {
-      scan.put(JsonNodeFactory.instance.arrayNode().add(voidVariable()), container.path("env"));
+      scan.replace(container, "env", JsonNodeFactory.instance.arrayNode().add(voidVariable()));
     } else {
       scan.put(voidVariable(), container.path("env", "-"));
     }

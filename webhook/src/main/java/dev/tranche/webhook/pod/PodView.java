@@ -83,10 +83,11 @@ public final class PodView {
     public boolean privileged() {
       return spec.path("securityContext").path("privileged").asBoolean(false);
     }
+  }
 
-    private static long count(JsonNode quantity) {
-      return Quantity.parse(quantity.asText("")).orElse(0);
-    }
+  /** Returns a quantity of a resource as a whole number; 0 if it is none. */
+  public static long count(JsonNode quantity) {
+    return Quantity.parse(quantity.asText("")).orElse(0);
   }
 
   public JsonNode pod() {
@@ -95,6 +96,12 @@ public final class PodView {
 
   public JsonNode spec() {
     return pod.path("spec");
+  }
+
+  /** Returns the terms of a spec's required node affinity; missing if there are none. */
+  public static JsonNode requiredTerms(JsonNode spec) {
+    return spec.at(
+        "/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms");
   }
 
   public String text(String field) {

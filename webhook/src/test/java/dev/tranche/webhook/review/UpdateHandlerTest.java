@@ -29,6 +29,7 @@ class UpdateHandlerTest {
   private static final String ALL = VISIBLE + "all'}";
   private static final String ONE = VISIBLE + "GPU-1'}";
   private static final String A = "{'name':'A','value':'1'}";
+  private static final String B = "{'name':'B','value':'1'}";
 
   private final SimpleMeterRegistry registry = new SimpleMeterRegistry();
   private final WebhookMetrics metrics = new WebhookMetrics(registry);
@@ -99,15 +100,15 @@ class UpdateHandlerTest {
       delimiter = '|',
       quoteCharacter = '"',
       value = {
-        "{'key':'nvidia.com/gpu.replicas','operator':'In','values':['10']} | true",
+        "{'key':'tranche.dev/replicas-per-gpu','operator':'In','values':['10']} | true",
         "{'key':'nvidia.com/gpu.memory','operator':'Gt','values':['15359']} | true",
-        "{'key':'nvidia.com/gpu.replicas','operator':'In','values':['4']} | false",
-        "{'key':'nvidia.com/gpu.replicas','operator':'NotIn','values':['10']} | false",
+        "{'key':'tranche.dev/replicas-per-gpu','operator':'In','values':['4']} | false",
+        "{'key':'tranche.dev/replicas-per-gpu','operator':'NotIn','values':['10']} | false",
         "{'key':'zone','operator':'In','values':['b']} | false",
       })
   void requirementOfOurs_isKept(String expression, boolean kept) {
     String added =
-        "[{'key':'nvidia.com/gpu.replicas','operator':'In','values':['10']},{'key':'nvidia.com/gpu.memory','operator':'Gt','values':['15359']}]";
+        "[{'key':'tranche.dev/replicas-per-gpu','operator':'In','values':['10']},{'key':'nvidia.com/gpu.memory','operator':'Gt','values':['15359']}]";
     String pod =
         "'metadata':{'annotations':{'tranche.dev/webhook-added':'{%s}'}},"
                 .formatted(("'requirements':" + added).replace("'", "\\\""))
@@ -129,7 +130,8 @@ class UpdateHandlerTest {
         VOID + "|" + VOID + ",{'name':'A','value':'2'}|" + VOID + ",{'name':'A','value':'2'}",
         A + "|" + A + "," + ALL + "|" + A + "," + ALL,
         ALL + "|" + ONE + "|" + ONE,
-        A + "," + VOID + "|" + ALL + "|" + VOID
+        A + "," + VOID + "|" + ALL + "|" + ALL,
+        A + "," + VOID + "," + B + "|" + A + "," + ALL + "," + B + "|" + A + "," + VOID + "," + B
       })
   void variableThatWasTakenAway_staysAway_andAnyOtherChangeStays(
       String before, String stated, String kept) {
