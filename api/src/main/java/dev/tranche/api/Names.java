@@ -102,14 +102,14 @@ public final class Names {
   public static final String CORDON_GPUS = "tranche.dev/cordon-gpus";
 
   /**
-   * Node label, ours: replicas per GPU, by the node plugin's report. It decides; {@link
-   * #LABEL_REPLICAS} counts only on a node without it.
+   * Node label, ours: replicas per GPU, by the node plugin's report. A node pool's template has it,
+   * too.
    */
   public static final String LABEL_REPLICAS_PER_GPU = REPLICAS_PER_GPU;
 
   /**
    * Node label, ours: {@code none}, {@code time-slicing} or {@code mps}, by the node plugin's
-   * report. It decides; {@link #LABEL_SHARING} counts only on a node without it.
+   * report.
    */
   public static final String LABEL_SHARING_STRATEGY = "tranche.dev/sharing-strategy";
 
@@ -132,9 +132,6 @@ public final class Names {
 
   /** Node label, GPU Feature Discovery's: {@code Tesla-T4}, or {@code Tesla-T4-SHARED}. */
   public static final String LABEL_PRODUCT = "nvidia.com/gpu.product";
-
-  /** Node label, GPU Feature Discovery's: {@code none}, {@code time-slicing} or {@code mps}. */
-  public static final String LABEL_SHARING = "nvidia.com/gpu.sharing-strategy";
 
   /**
    * Labels that GPU Feature Discovery writes and we never do. Its timestamp can be switched off,

@@ -1,11 +1,10 @@
 package dev.tranche.api;
 
-import java.io.Serializable;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /** A taint of a node. An absent field is empty. */
-public record Taint(String key, String value, String effect) implements Serializable {
+public record Taint(String key, String value, String effect) {
   /** The taint by which kube-scheduler represents {@code spec.unschedulable}. */
   public static final Taint UNSCHEDULABLE =
       new Taint("node.kubernetes.io/unschedulable", "", "NoSchedule");

@@ -17,12 +17,19 @@ import dev.tranche.webhook.pod.Mutation;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.regex.Pattern;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** What holds for any pod on its way through both entries, and when its manifest comes again. */
 class AdmissionPropertyTest {
   private static final int PODS = 2_000;
+
+  /** Where the patch may write. */
+  private static final Pattern OURS =
+      Pattern.compile(
+          "/metadata/annotations(/tranche\\.dev~1[A-Za-z0-9.-]+)?|/spec/(affinity|schedulerName|runtimeClassName|nodeSelector.*)"
+              + "|/spec/(initC|c)ontainers/\\d+/resources.*");
 
   private final Guard guard =
       new Guard(
@@ -117,7 +124,12 @@ class AdmissionPropertyTest {
   /** Empty if it is denied. */
   private Optional<JsonNode> admit(
       PodMutator mutator, JsonNode pod, MutationRules.Cluster cluster) {
+    JsonNode before = pod.deepCopy();
     Mutation mutation = mutator.mutate(pod, cluster);
+    assertThat(pod).isEqualTo(before);
+    if (mutation instanceof Mutation.Patched(var patch, var warnings)) {
+      assertThat(patch.operations().findValuesAsText("path")).allMatch(OURS.asMatchPredicate());
+    }
     if (mutation instanceof Mutation.Denied(String message, String reason)) {
       assertThat(message).endsWith(".");
       return Optional.empty();

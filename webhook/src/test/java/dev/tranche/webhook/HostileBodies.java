@@ -87,7 +87,7 @@ final class HostileBodies {
           "{'name':'v#','hostPath':{'path':'/dev/nvidia#'}}",
           "{'matchExpressions':[{'key':'kubernetes.io/hostname','operator':'In','values':['#']}]}",
           "{'key':'kubernetes.io/hostname','operator':'NotIn','values':['#']}",
-          "{'key':'nvidia.com/gpu.replicas','operator':'Gt','values':['1']}",
+          "{'key':'tranche.dev/replicas-per-gpu','operator':'Gt','values':['1']}",
           "{'controller':true,'kind':'x','name':'#'}");
 
   /** Objects with many fields; a {@code #} is a running number. */

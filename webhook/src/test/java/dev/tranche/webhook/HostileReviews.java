@@ -81,7 +81,7 @@ final class HostileReviews {
         Map.of(
             "kubernetes.io/hostname",
             "node-" + number,
-            "nvidia.com/gpu.replicas",
+            "tranche.dev/replicas-per-gpu",
             "10",
             "nvidia.com/gpu.count",
             "8",
@@ -107,7 +107,8 @@ final class HostileReviews {
       count++;
     }
     System.out.printf(
-        "%d bodies beside %d bytes of others; at most %d bytes allocated per byte (%s); at most %.1f ms per MB (%s)%n",
+        "%d bodies beside %d bytes of others; at most %d bytes allocated per byte (%s); at most"
+            + " %.1f ms per MB (%s)%n",
         count,
         others.length,
         reviews.worstPerByte,

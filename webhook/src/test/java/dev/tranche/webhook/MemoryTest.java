@@ -279,7 +279,7 @@ class MemoryTest {
 
   @Test
   void gpusThatAreTooSmall_andNodesThatDoNotSay_areLeftOut() {
-    var silent = new GpuNode("s", Map.of("nvidia.com/gpu.replicas", "10"));
+    var silent = new GpuNode("s", Map.of("tranche.dev/replicas-per-gpu", "10"));
     Mutation mutation = mutate("40Gi", T4, A100, silent);
     JsonNode after = apply(mutation, annotated("gpu-memory", "40Gi"));
     assertThat(replicas(after)).isEqualTo("6");
@@ -359,6 +359,7 @@ class MemoryTest {
   private static GpuNode node(String name, int totalMib, int replicas) {
     return new GpuNode(
         name,
-        Map.of("nvidia.com/gpu.replicas", "" + replicas, "nvidia.com/gpu.memory", "" + totalMib));
+        Map.of(
+            "tranche.dev/replicas-per-gpu", "" + replicas, "nvidia.com/gpu.memory", "" + totalMib));
   }
 }

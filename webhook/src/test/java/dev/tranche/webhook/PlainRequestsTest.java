@@ -4,7 +4,6 @@ import static dev.tranche.webhook.Reviews.annotated;
 import static dev.tranche.webhook.Reviews.annotation;
 import static dev.tranche.webhook.Reviews.apply;
 import static dev.tranche.webhook.Reviews.denial;
-import static dev.tranche.webhook.Reviews.expressions;
 import static dev.tranche.webhook.Reviews.pod;
 import static dev.tranche.webhook.Reviews.replicas;
 import static dev.tranche.webhook.Reviews.warnings;
@@ -55,14 +54,6 @@ public class PlainRequestsTest {
     assertThat(annotation(after, "replicas-per-gpu")).isEqualTo("10");
     assertThat(warnings(mutation)).singleElement().asString().contains("2 whole GPUs");
     assertThat(whole.mutate(after, EMPTY)).isEqualTo(new Mutation.Unchanged(List.of()));
-  }
-
-  @Test
-  void number_isOneOfReplicas_whereTheUsersConfigSaysHowManyThereAre() {
-    var mutator = new PodMutator(rules(PlainRequests.REPLICAS));
-    JsonNode after = apply(mutator.mutate(asking(2), EMPTY), asking(2));
-    assertThat(replicas(after)).isEqualTo("2");
-    assertThat(annotation(after, "replicas-per-gpu")).isEmpty();
   }
 
   /** Kubernetes refuses it too, but would only read the whole number that is written instead. */
@@ -195,14 +186,6 @@ public class PlainRequestsTest {
   }
 
   @Test
-  void nodesThatDisagree_pinThePod() {
-    JsonNode after =
-        apply(whole.mutate(asking(1), cluster(node("a", 4), node("b", 10))), asking(1));
-    assertThat(replicas(after)).isEqualTo("10");
-    assertThat(expressions(after)).singleElement().asString().contains("[\"10\"]");
-  }
-
-  @Test
   void shareBesideANumber_eachKeepsItsMeaning() {
     ObjectNode asking = annotated("gpu-fraction.side", "0.5", "gpu-count", "2");
     asking.set("spec", asking(1).path("spec"));
@@ -263,27 +246,6 @@ public class PlainRequestsTest {
   }
 
   @Test
-  void numberOfASchedulerThatCountsReplicas_isLeftAlone() {
-    MutationRules rules = rules(PlainRequests.GPUS);
-    var mutator =
-        new PodMutator(
-            new MutationRules(
-                rules.resources(),
-                10,
-                rules.schedulerName(),
-                "nvidia",
-                rules.memory(),
-                rules.dialects(),
-                PlainRequests.GPUS,
-                Set.of("hub-user-scheduler")));
-    ObjectNode asking = asking(1);
-    asking.withObject("/spec").put("schedulerName", "hub-user-scheduler");
-    assertThat(mutator.mutate(asking, EMPTY)).isEqualTo(new Mutation.Unchanged(List.of()));
-    asking.withObject("/spec").put("schedulerName", "another");
-    assertThat(replicas(apply(mutator.mutate(asking, EMPTY), asking))).isEqualTo("10");
-  }
-
-  @Test
   void otherResources_keepTheirNumber() {
     ObjectNode asking = asking(1);
     ObjectNode limits = (ObjectNode) asking.at("/spec/containers/0/resources/limits");
@@ -310,6 +272,6 @@ public class PlainRequestsTest {
 
   private static GpuNode node(String name, int replicas) {
     return new GpuNode(
-        name, Map.of("nvidia.com/gpu.replicas", "" + replicas, "nvidia.com/gpu.count", "8"));
+        name, Map.of("tranche.dev/replicas-per-gpu", "" + replicas, "nvidia.com/gpu.count", "8"));
   }
 }

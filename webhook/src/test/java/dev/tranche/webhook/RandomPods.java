@@ -24,13 +24,29 @@ final class RandomPods {
           "tranche.dev/gpu-count",
           "tranche.dev/gpu-container",
           "tranche.dev/gpu-model",
+          "tranche.dev/gpu-memory.side",
+          "tranche.dev/gpu-placement",
           "gpu-fraction",
+          "gpu-memory",
           "nvidia.com/use-gputype",
           "nvidia.com/vgpu-mode",
           "mine");
 
   private static final List<String> VALUES =
-      List.of("0.5", "1/3", "25%", "1", "2", "4Gi", "900Mi", "main", "Tesla-T4", "mps");
+      List.of(
+          "0.5",
+          "1/3",
+          "25%",
+          "1",
+          "2",
+          "4Gi",
+          "900Mi",
+          "main",
+          "Tesla-T4",
+          "mps",
+          "0",
+          "half",
+          "load");
 
   private static final List<String> VARIABLES =
       List.of(
@@ -125,12 +141,12 @@ final class RandomPods {
     var nodes = new ArrayList<GpuNode>();
     for (int i = random.nextInt(4); i > 0; i--) {
       var labels = new HashMap<String, String>();
-      labels.put("nvidia.com/gpu.replicas", pick(List.of("4", "10")));
+      labels.put("tranche.dev/replicas-per-gpu", pick(List.of("4", "10")));
       if (random.nextInt(4) > 0) {
         labels.put("nvidia.com/gpu.memory", pick(List.of("15360", "81920")));
         labels.put("nvidia.com/gpu.product", pick(List.of("Tesla-T4", "H100")));
         labels.put("nvidia.com/gpu.count", "8");
-        labels.put("nvidia.com/gpu.sharing-strategy", pick(List.of("mps", "time-slicing")));
+        labels.put("tranche.dev/sharing-strategy", pick(List.of("mps", "time-slicing")));
         labels.put("zone", "a");
       }
       nodes.add(new GpuNode("n" + i, labels));

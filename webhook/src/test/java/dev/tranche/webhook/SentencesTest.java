@@ -43,7 +43,7 @@ class SentencesTest {
   private static final GpuNode FOREIGN =
       new GpuNode("other", Map.of(), Map.of("nvidia.com/gpu", 8L), Taints.NONE);
   private static final GpuNode MPS =
-      node("m", Map.of("nvidia.com/gpu.sharing-strategy", "mps", "nvidia.com/gpu.memory", "15360"));
+      node("m", Map.of("tranche.dev/sharing-strategy", "mps", "nvidia.com/gpu.memory", "15360"));
 
   /** Annotations without our prefix, as JSON; the spec; the node that there is. */
   record Pod(String annotations, String spec, List<GpuNode> nodes, Map<String, String> labels) {
@@ -160,19 +160,6 @@ class SentencesTest {
                   "{'gpu-fraction':'0.5','gpu-count':'2'}",
                   "'resources':{'limits':{'nvidia.com/gpu':'7'}}")),
           denied(
-              Denial.LIMIT_RANGE_REQUEST,
-              Pod.of(
-                  "{'gpu-fraction':'0.5','kubernetes.io/limit-ranger':'LimitRanger plugin set: cpu,"
-                      + " nvidia.com/gpu request for container main; nvidia.com/gpu limit for"
-                      + " container main'}",
-                  "'resources':{'limits':{'nvidia.com/gpu':'8'}}")),
-          denied(
-              Denial.OWN_REQUEST,
-              Pod.of(
-                  "{'gpu-fraction':'0.5','kubernetes.io/limit-ranger':'LimitRanger plugin set: nvidia.com/gpu limit for container main2; cpu limit for container main;"
-                      + " nvidia.com/gpu limit for init container main'}",
-                  "'resources':{'limits':{'nvidia.com/gpu':'8'}}")),
-          denied(
               Denial.OTHER_RESOURCE,
               Pod.of(HALF, "'resources':{'limits':{'nvidia.com/mig-1g.5gb':'1'}}")),
           denied(Denial.PRIVILEGED, Pod.of(HALF, "'securityContext':{'privileged':true}")),
@@ -209,7 +196,6 @@ class SentencesTest {
               Denial.COMPAT_VALUE_UNKNOWN,
               Pod.of(
                   "{'nvidia.com/container.main.gpu-compute.mode':'fair','kai:gpu-fraction':'1'}")),
-          denied(Denial.COMPAT_MIG, Pod.of("{'nvidia.com/vgpu-mode':'mig','gpu-fraction':'1'}")),
           denied(
               Denial.ABOVE_ANY_NODE,
               Pod.of("{}", "'resources':{'limits':{'nvidia.com/gpu':'1M'}}")),
@@ -228,7 +214,7 @@ class SentencesTest {
           warned(Warning.MEMORY_ROUNDED_UP, Pod.of("{'gpu-memory':'4Gi'}")),
           warned(
               Warning.NODES_DISAGREE,
-              Pod.of(HALF).on(T4, new GpuNode("b", Map.of("nvidia.com/gpu.replicas", "4")))),
+              Pod.of(HALF).on(T4, new GpuNode("b", Map.of("tranche.dev/replicas-per-gpu", "4")))),
           warned(
               Warning.MEMORIES_DISAGREE,
               Pod.of("{'gpu-memory':'4Gi'}")
@@ -250,22 +236,6 @@ class SentencesTest {
               Pod.of(
                   "{'gpus-requested':'main=1','replicas-per-gpu':'10'}",
                   "'resources':{'limits':{'nvidia.com/gpu':'10'}}")),
-          warned(
-              Warning.LIMIT_RANGE,
-              Pod.of(
-                  "{'kubernetes.io/limit-ranger':'LimitRanger plugin set: nvidia.com/gpu limit for container main'}",
-                  "'resources':{'limits':{'nvidia.com/gpu':'7'}}")),
-          warned(
-              Warning.PRODUCT_SUFFIX,
-              Pod.of(HALF)
-                  .with("'nodeSelector':{'nvidia.com/gpu.product':'Tesla-T4'}")
-                  .on(node("n", Map.of("nvidia.com/gpu.product", "Tesla-T4-SHARED")))),
-          warned(
-              Warning.PRODUCT_SUFFIX,
-              Pod.of(HALF)
-                  .with(
-                      "'affinity':{'nodeAffinity':{'requiredDuringSchedulingIgnoredDuringExecution':{'nodeSelectorTerms':[{'matchExpressions':[{'key':'nvidia.com/gpu.product','operator':'In','values':['Tesla-T4-SHARED']}]}]}}}")
-                  .on(node("n", Map.of("nvidia.com/gpu.product", "Tesla-T4")))),
           warned(
               Warning.CONTAINER_SKIPPED,
               new Pod(HALF, "{'containers':[{'name':'istio-proxy'},{'name':'a'}]}", List.of(T4))),
@@ -349,7 +319,8 @@ class SentencesTest {
     if (denial != Denial.MORE) {
       assertThat(denial.template())
           .containsPattern(
-              "(?i)(; |[.] |, (?=.*allowed))(.*)(allowed|remove|request |keep|ask|set |add |drop|write|for example|its containers are|label)");
+              "(?i)(; |[.] |, (?=.*allowed))(.*)(allowed|remove|request |keep|ask|set |add"
+                  + " |drop|write|for example|its containers are|label)");
     }
   }
 
@@ -415,7 +386,8 @@ class SentencesTest {
     return new GpuNode(
         name,
         Stream.concat(
-                Stream.of(Map.entry("nvidia.com/gpu.replicas", "10")), labels.entrySet().stream())
+                Stream.of(Map.entry("tranche.dev/replicas-per-gpu", "10")),
+                labels.entrySet().stream())
             .collect(Collectors.toMap(Map.Entry::getKey, Map.Entry::getValue)));
   }
 

@@ -81,9 +81,11 @@ class WebhookIT {
     assertThat(response.path("patchType").asText()).isEqualTo("JSONPatch");
     assertThat(text("/metrics"))
         .contains(
-            "tranche_webhook_admissions_total{outcome=\"patched\",reason=\"none\",review=\"fraction\"} 1.0")
+            "tranche_webhook_admissions_total{outcome=\"patched\",reason=\"none\",review=\"fraction\"}"
+                + " 1.0")
         .contains(
-            "tranche_webhook_admissions_total{outcome=\"denied\",reason=\"too_large\",review=\"guard\"} 0.0")
+            "tranche_webhook_admissions_total{outcome=\"denied\",reason=\"too_large\",review=\"guard\"}"
+                + " 0.0")
         .contains("tranche_webhook_certificate_start_timestamp_seconds{certificate=\"ca\"}")
         .contains("tranche_webhook_certificate_expiry_timestamp_seconds{certificate=\"extender\"}")
         .contains("tranche_webhook_admission_duration_seconds_bucket{le=\"0.001\"}")
@@ -110,7 +112,7 @@ class WebhookIT {
             new NodeBuilder()
                 .withNewMetadata()
                 .withName("gpu-1")
-                .addToLabels("nvidia.com/gpu.replicas", "4")
+                .addToLabels("tranche.dev/replicas-per-gpu", "4")
                 .endMetadata()
                 .withNewStatus()
                 .addNewImage()
@@ -129,7 +131,7 @@ class WebhookIT {
             node ->
                 new NodeBuilder(node)
                     .editMetadata()
-                    .removeFromLabels("nvidia.com/gpu.replicas")
+                    .removeFromLabels("tranche.dev/replicas-per-gpu")
                     .addToLabels("tranche.dev/replicas-per-gpu", "5")
                     .endMetadata()
                     .build());

@@ -100,15 +100,11 @@ final class PodSelectionTest {
   }
 
   @Test
-  void podThatIsPinnedByEitherOfTwoLabels_andOneThatIsNot() {
-    String ours =
+  void podThatIsPinnedByItsReplicas_andOneThatIsNot() {
+    String term =
         "{matchExpressions: [{key: tranche.dev/replicas-per-gpu, operator: In, values: ['10']}]}";
-    String nvidias =
-        "{matchExpressions: [{key: tranche.dev/replicas-per-gpu, operator: DoesNotExist}, {key:"
-            + " nvidia.com/gpu.replicas, operator: In, values: ['10']}]}";
-    assertThat(pin(affinity(ours, nvidias)))
-        .isEqualTo(
-            new Pin("tranche.dev/replicas-per-gpu In 10 or nvidia.com/gpu.replicas In 10", "", ""));
+    assertThat(pin(affinity(term)))
+        .isEqualTo(new Pin("tranche.dev/replicas-per-gpu In 10", "", ""));
     assertThat(pin("{nodeSelector: {pool: l4}}")).isEqualTo(new Pin("", "", ""));
   }
 

@@ -1,10 +1,7 @@
 package dev.tranche.webhook.compat;
 
-import dev.tranche.api.AllowList;
 import dev.tranche.api.Names;
 import dev.tranche.api.Printable;
-import dev.tranche.webhook.nodes.DecidingLabel;
-import dev.tranche.webhook.nodes.GpuNode;
 import dev.tranche.webhook.pod.Denial;
 import dev.tranche.webhook.pod.PodView;
 import dev.tranche.webhook.pod.PodView.Container;
@@ -36,9 +33,11 @@ public final class HamiAnnotations {
   private static final String USE_UUID = "nvidia.com/use-gpuuuid";
   private static final String AVOID_UUID = "nvidia.com/nouse-gpuuuid";
   private static final String MODE = "nvidia.com/vgpu-mode";
-  private static final String NUMA = "nvidia.com/numa-bind";
   private static final List<String> IGNORED =
-      List.of("hami.io/node-scheduler-policy", "hami.io/device-scoring-weights");
+      List.of(
+          "nvidia.com/numa-bind",
+          "hami.io/node-scheduler-policy",
+          "hami.io/device-scoring-weights");
   private static final String POLICY = "hami.io/gpu-scheduler-policy";
   private static final Map<String, String> PLACEMENTS =
       Map.of("binpack", "packed", "spread", "spread");
@@ -46,18 +45,13 @@ public final class HamiAnnotations {
   /** What remains of the 63 characters of an annotation's name after our prefix. */
   private static final int CONTAINER_CHARS_MAX = 50;
 
-  private static final int MODELS_MAX = 16;
-
   private final Translation pod;
-  private final List<GpuNode> nodes;
   private final String resource;
   private @Nullable String countedFirst;
-  private @Nullable List<String> allProducts;
   private long gpus = 1;
 
-  HamiAnnotations(Translation pod, List<GpuNode> nodes, String resource) {
+  HamiAnnotations(Translation pod, String resource) {
     this.pod = pod;
-    this.nodes = nodes;
     this.resource = resource;
   }
 
@@ -66,15 +60,10 @@ public final class HamiAnnotations {
       return;
     }
     view.containers().forEach(this::container);
-    list(USE_TYPE, AVOID_TYPE, Names.GPU_MODEL, true);
-    list(USE_UUID, AVOID_UUID, Names.GPU_UUID, false);
+    list(USE_TYPE, AVOID_TYPE, Names.GPU_MODEL);
+    list(USE_UUID, AVOID_UUID, Names.GPU_UUID);
     policy(pod.annotation(POLICY));
     mode(pod.annotation(MODE));
-    String numa = pod.annotation(NUMA);
-    // One GPU is on one NUMA node.
-    if (Boolean.parseBoolean(numa) && (countedFirst == null || gpus > 1)) {
-      pod.ignore(NUMA, "true");
-    }
     for (String key : IGNORED) {
       String value = pod.annotation(key);
       if (value != null) {
@@ -91,7 +80,7 @@ public final class HamiAnnotations {
       return;
     }
     for (String part : policy.split(",", -1)) {
-      if (!pod.acceptsProblems()) {
+      if (pod.messages().isFull()) {
         return;
       }
       String placement = PLACEMENTS.get(part.strip());
@@ -116,13 +105,13 @@ public final class HamiAnnotations {
     if (!requestsShare || mode.contains("hami-core")) {
       pod.ignore(MODE, mode);
     } else if (mode.contains("mps")) {
-      pod.requireNodeLabel(MODE, mode, DecidingLabel.SHARING, "mps");
-    } else if (mode.contains("mig")) {
-      pod.refuse(Denial.COMPAT_MIG.of(MODE, SharingSystem.HAMI));
+      pod.requireMps(MODE, mode);
     } else {
       String allowed = "hami-core and mps";
-      pod.refuse(
-          Denial.COMPAT_VALUE_UNKNOWN.of(MODE, Printable.value(mode), SharingSystem.HAMI, allowed));
+      pod.messages()
+          .deny(
+              Denial.COMPAT_VALUE_UNKNOWN.of(
+                  MODE, Printable.value(mode), SharingSystem.HAMI, allowed));
     }
   }
 
@@ -175,18 +164,18 @@ public final class HamiAnnotations {
         pod.translate(resource, count, Names.GPU_COUNT, count);
       }
     } else if (gpus != wanted) {
-      pod.refuse(Denial.COMPAT_COUNTS_DIFFER.of(container.name(), wanted, gpus));
+      pod.messages().deny(Denial.COMPAT_COUNTS_DIFFER.of(container.name(), wanted, gpus));
     }
   }
 
-  private void list(String use, String avoid, String ours, boolean models) {
+  private void list(String use, String avoid, String ours) {
     String used = pod.annotation(use);
     String avoided = pod.annotation(avoid);
     if (used == null && avoided == null) {
       return;
     }
     String list =
-        Stream.concat(entries(used, models), entries(avoided, models).map(entry -> "!" + entry))
+        Stream.concat(entries(used), entries(avoided).map(entry -> "!" + entry))
             .collect(Collectors.joining(","));
     if (!list.isEmpty()) {
       String theirs = used != null ? use : avoid;
@@ -194,40 +183,11 @@ public final class HamiAnnotations {
     }
   }
 
-  private Stream<String> entries(@Nullable String list, boolean models) {
-    Stream<String> entries =
-        list == null
-            ? Stream.of()
-            : Stream.of(list.split(",", PlacementAnnotations.LIST_ENTRIES_MAX + 2))
-                .map(String::strip)
-                .filter(e -> !e.isEmpty());
-    return models ? entries.flatMap(this::products).distinct() : entries;
-  }
-
-  /** Returns the products of all nodes: only a few, even on thousands of nodes. */
-  private List<String> allProducts() {
-    List<String> known = allProducts;
-    if (known == null) {
-      known = nodes.stream().flatMap(n -> n.product().stream()).distinct().toList();
-      allProducts = known;
-    }
-    return known;
-  }
-
-  /**
-   * Returns the nodes' products that contain a text, or the text if none does. HAMi accepts a part
-   * of a name, such as A100; we need whole names.
-   */
-  private Stream<String> products(String part) {
-    String wanted = AllowList.normalize(part);
-    List<String> products =
-        allProducts().stream()
-            .filter(p -> AllowList.normalize(p).contains(wanted))
-            .map(p -> p.endsWith("-SHARED") ? p.substring(0, p.length() - 7) : p)
-            .distinct()
-            .sorted()
-            .limit(MODELS_MAX)
-            .toList();
-    return products.isEmpty() ? Stream.of(part) : products.stream();
+  private static Stream<String> entries(@Nullable String list) {
+    return list == null
+        ? Stream.of()
+        : Stream.of(list.split(",", PlacementAnnotations.LIST_ENTRIES_MAX + 2))
+            .map(String::strip)
+            .filter(e -> !e.isEmpty());
   }
 }

@@ -2,10 +2,8 @@ package dev.tranche.webhook.compat;
 
 import dev.tranche.api.Names;
 import dev.tranche.api.Printable;
-import dev.tranche.webhook.nodes.DecidingLabel;
 import dev.tranche.webhook.pod.Denial;
 import dev.tranche.webhook.request.GpuRequests;
-import dev.tranche.webhook.request.GpuRequests.Wanted;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
@@ -77,11 +75,11 @@ final class KaiAnnotations {
                 }
               }
             });
-    bounded.stream().takeWhile(container -> pod.acceptsProblems()).forEach(this::bounds);
+    bounded.stream().takeWhile(container -> !pod.messages().isFull()).forEach(this::bounds);
     Set<String> keys = pod.annotations().keySet();
     boolean requestsShare = !bounded.isEmpty() || keys.contains(FRACTION) || keys.contains(MEMORY);
     others.entrySet().stream()
-        .takeWhile(entry -> pod.acceptsProblems())
+        .takeWhile(entry -> !pod.messages().isFull())
         .forEach(entry -> other(entry.getKey(), entry.getValue(), requestsShare));
     String mode = pod.annotation(POD_MODE);
     if (mode != null) {
@@ -90,7 +88,7 @@ final class KaiAnnotations {
     String mps = pod.annotation(MPS);
     // Any application may use this key; beside a share it is KAI's.
     if (requestsShare && mps != null && mps.strip().equals("true")) {
-      pod.requireNodeLabel(MPS, mps, DecidingLabel.SHARING, "mps");
+      pod.requireMps(MPS, mps);
     }
   }
 
@@ -98,47 +96,28 @@ final class KaiAnnotations {
     if (memory.strip().matches("[1-9]\\d{0,8}")) {
       pod.translate(MEMORY, memory, Names.GPU_MEMORY, memory.strip() + "Mi");
     } else {
-      pod.refuse(
-          Denial.COMPAT_MEMORY_MALFORMED.of(MEMORY, Printable.value(memory), Names.GPU_MEMORY));
+      pod.messages()
+          .deny(
+              Denial.COMPAT_MEMORY_MALFORMED.of(MEMORY, Printable.value(memory), Names.GPU_MEMORY));
     }
   }
 
   /**
    * Translates the limit, since a share is both request and limit. With only the request, a
-   * container would fail under MPS where it did not fail with KAI. If one of the two is missing,
-   * the other applies.
+   * container would fail under MPS where it did not fail with KAI.
    */
   private void bounds(String container) {
     String requestKey = OF_CONTAINER + container + REQUEST;
     String limitKey = OF_CONTAINER + container + LIMIT;
     String request = pod.annotation(requestKey);
-    String limit = pod.annotation(limitKey);
-    long requestBytes = request == null ? 0 : bytes(requestKey, request);
-    long limitBytes = limit == null ? 0 : bytes(limitKey, limit);
-    if (request != null && limit != null && requestBytes > limitBytes && limitBytes > 0) {
-      pod.refuse(
-          Denial.CONFLICTING_ANNOTATIONS.of(
-              requestKey,
-              SharingSystem.KAI + " annotation",
-              Printable.value(request),
-              limitKey,
-              Printable.value(limit)));
-    } else if (limit != null && limitBytes > 0) {
-      pod.translate(limitKey, limit, Names.GPU_MEMORY_OF + container, limit.strip());
-      if (request != null && requestBytes > 0 && requestBytes < limitBytes) {
+    String key = pod.annotation(limitKey) == null ? requestKey : limitKey;
+    String value = pod.annotation(key);
+    if (value != null && GpuRequests.memory(key, value, pod.messages()).isPresent()) {
+      pod.translate(key, value, Names.GPU_MEMORY_OF + container, value.strip());
+      if (request != null && !request.strip().equals(value.strip())) {
         pod.ignore(requestKey, request);
       }
-    } else if (request != null && requestBytes > 0) {
-      pod.translate(requestKey, request, Names.GPU_MEMORY_OF + container, request.strip());
     }
-  }
-
-  /** Returns the bytes. If the value is not an amount of memory, adds a problem and returns 0. */
-  private long bytes(String key, String value) {
-    return GpuRequests.memory(key, value, pod.problems()).orElse(null)
-            instanceof Wanted.Memory(long bytes)
-        ? bytes
-        : 0;
   }
 
   private void other(String key, String value, boolean requestsShare) {
@@ -154,11 +133,13 @@ final class KaiAnnotations {
     if (!requestsShare || mode.equals("time-slicing")) {
       pod.ignore(key, value);
     } else if (mode.equals("sm-sharing")) {
-      pod.requireNodeLabel(key, value, DecidingLabel.SHARING, "mps");
+      pod.requireMps(key, value);
     } else {
       String allowed = "sm-sharing and time-slicing";
-      pod.refuse(
-          Denial.COMPAT_VALUE_UNKNOWN.of(key, Printable.value(value), SharingSystem.KAI, allowed));
+      pod.messages()
+          .deny(
+              Denial.COMPAT_VALUE_UNKNOWN.of(
+                  key, Printable.value(value), SharingSystem.KAI, allowed));
     }
   }
 }

@@ -3,13 +3,12 @@ package dev.tranche.webhook.compat;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.tranche.api.Names;
 import dev.tranche.api.Printable;
-import dev.tranche.webhook.nodes.DecidingLabel;
-import dev.tranche.webhook.nodes.GpuNode;
 import dev.tranche.webhook.pod.Denial;
 import dev.tranche.webhook.pod.JsonPatch;
+import dev.tranche.webhook.pod.Messages;
 import dev.tranche.webhook.pod.PodView;
-import dev.tranche.webhook.pod.Problem;
 import dev.tranche.webhook.pod.Warning;
 import dev.tranche.webhook.request.GpuRequests;
 import java.util.ArrayList;
@@ -28,15 +27,13 @@ public final class Translation {
   /** A pod may have thousands of annotations; its owner reads a few sentences. */
   private static final int IGNORED_MAX = 8;
 
-  private final List<GpuNode> nodes;
   private final PodView originalView;
   private final JsonNode original;
   private final Map<String, String> annotations;
   private final Map<String, String> added = new LinkedHashMap<>();
   private final Map<String, String> nodeLabels = new LinkedHashMap<>();
   private final List<String[]> dropped = new ArrayList<>();
-  private final List<String> warnings = new ArrayList<>();
-  private final List<Problem> problems = new ArrayList<>();
+  private final Messages messages;
   private @Nullable JsonNode copy;
 
   /** Whose annotations are being read. */
@@ -44,22 +41,22 @@ public final class Translation {
 
   private int ignored;
 
-  private Translation(PodView view, List<GpuNode> nodes) {
-    this.nodes = nodes;
+  private Translation(PodView view, Messages messages) {
+    this.messages = messages;
     originalView = view;
     original = view.pod();
     annotations = view.annotations();
   }
 
   public static Translation of(
-      PodView view, Set<SharingSystem> systems, String resource, List<GpuNode> nodes) {
-    var translation = new Translation(view, nodes);
+      PodView view, Set<SharingSystem> systems, String resource, Messages messages) {
+    var translation = new Translation(view, messages);
     if (systems.contains(SharingSystem.KAI)) {
       KaiAnnotations.read(translation);
     }
     if (systems.contains(SharingSystem.HAMI)) {
       translation.system = SharingSystem.HAMI;
-      new HamiAnnotations(translation, nodes, resource).read(view);
+      new HamiAnnotations(translation, resource).read(view);
     }
     return translation.finish();
   }
@@ -75,17 +72,8 @@ public final class Translation {
     return modified;
   }
 
-  public List<String> warnings() {
-    return warnings;
-  }
-
-  /** Whether another problem would still be reported. */
-  boolean acceptsProblems() {
-    return problems.size() <= Denial.PER_POD_MAX;
-  }
-
-  public List<Problem> problems() {
-    return problems;
+  Messages messages() {
+    return messages;
   }
 
   /**
@@ -133,24 +121,18 @@ public final class Translation {
     put(theirs, theirValue, ours, value, known, () -> added.put(ours, value));
   }
 
-  /**
-   * Like {@link #translate}, but for a label in the nodeSelector: ours if the extender has labelled
-   * a node, else NVIDIA's. Either is left if the pod has it.
-   */
-  void requireNodeLabel(String theirs, String theirValue, DecidingLabel label, String value) {
+  /** Like {@link #translate}, but for the nodeSelector: the pod needs a node that serves MPS. */
+  void requireMps(String theirs, String theirValue) {
+    String label = Names.LABEL_SHARING_STRATEGY;
     JsonNode selector = original.path("spec").path("nodeSelector");
-    boolean ours =
-        selector.has(label.ours())
-            || nodes.stream().anyMatch(node -> node.labels().containsKey(label.ours()));
-    String used = ours && !selector.has(label.nvidias()) ? label.ours() : label.nvidias();
-    String known = selector.has(used) ? selector.path(used).asText("") : nodeLabels.get(used);
+    String known = selector.has(label) ? selector.path(label).asText("") : nodeLabels.get(label);
     put(
         theirs,
         theirValue,
-        "nodeSelector " + used,
-        value,
+        "nodeSelector " + label,
+        "mps",
         known,
-        () -> nodeLabels.put(used, value));
+        () -> nodeLabels.put(label, "mps"));
   }
 
   private void put(
@@ -161,11 +143,11 @@ public final class Translation {
       @Nullable String known,
       Runnable write) {
     if (known == null) {
-      warnings.add(
+      messages.warn(
           Warning.COMPAT_TRANSLATED.of(theirs, kind(theirs), ours, Printable.value(value)));
       write.run();
     } else if (!known.strip().equals(value)) {
-      problems.add(
+      messages.deny(
           Denial.CONFLICTING_ANNOTATIONS.of(
               theirs, kind(theirs), Printable.value(theirValue), ours, Printable.value(known)));
     }
@@ -180,7 +162,7 @@ public final class Translation {
 
   void ignore(String theirs, String value) {
     if (++ignored <= IGNORED_MAX) {
-      warnings.add(Warning.COMPAT_IGNORED.of(theirs, Printable.value(value), kind(theirs)));
+      messages.warn(Warning.COMPAT_IGNORED.of(theirs, Printable.value(value), kind(theirs)));
     }
   }
 
@@ -195,10 +177,6 @@ public final class Translation {
         dropped.add(container.path("resources", section, resource));
       }
     }
-  }
-
-  void refuse(Problem problem) {
-    problems.add(problem);
   }
 
   /** Returns a section of a container's resources in the copy, to be modified. */

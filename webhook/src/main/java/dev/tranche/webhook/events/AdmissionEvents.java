@@ -13,10 +13,11 @@ import io.fabric8.kubernetes.api.model.ObjectReference;
 import io.fabric8.kubernetes.client.KubernetesClient;
 import java.time.Duration;
 import java.time.Instant;
-import java.util.LinkedHashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.BlockingQueue;
@@ -70,17 +71,11 @@ public final class AdmissionEvents implements AutoCloseable {
   private final BlockingQueue<Event> queue = new ArrayBlockingQueue<>(QUEUED_MAX);
   private final Thread thread = Thread.ofPlatform().name("events").daemon().unstarted(this::run);
 
-  /**
-   * When each was reported, oldest first, by a hash: the texts of others may be long. Guarded by
-   * itself.
-   */
-  private final Map<UUID, Instant> reported =
-      new LinkedHashMap<>() {
-        @Override
-        protected boolean removeEldestEntry(Map.Entry<UUID, Instant> eldest) {
-          return size() > REMEMBERED_MAX;
-        }
-      };
+  /** What was reported lately, by a hash: the texts of others may be long. Guarded by itself. */
+  private final Set<UUID> reported = new HashSet<>();
+
+  /** When the set was emptied. */
+  private Instant reportedSince = Instant.now();
 
   public AdmissionEvents(KubernetesClient client, WebhookMetrics metrics) {
     this.client = client;
@@ -176,13 +171,11 @@ public final class AdmissionEvents implements AutoCloseable {
   private boolean isDue(UUID id) {
     Instant now = Instant.now();
     synchronized (reported) {
-      Instant last = reported.get(id);
-      if (last != null && now.isBefore(last.plus(AGAIN_AFTER))) {
-        return false;
+      if (now.isAfter(reportedSince.plus(AGAIN_AFTER)) || reported.size() >= REMEMBERED_MAX) {
+        reported.clear();
+        reportedSince = now;
       }
-      reported.remove(id);
-      reported.put(id, now);
-      return true;
+      return reported.add(id);
     }
   }
 

@@ -3,7 +3,6 @@ package dev.tranche.webhook.mutate;
 import static java.util.stream.Collectors.toSet;
 
 import dev.tranche.api.Names;
-import dev.tranche.webhook.nodes.DecidingLabel;
 import dev.tranche.webhook.nodes.GpuNode;
 import dev.tranche.webhook.nodes.NodeSelection;
 import dev.tranche.webhook.nodes.ProductList;
@@ -50,7 +49,7 @@ record CandidateNodes(
             .filter(selection::admits)
             .filter(n -> !hostPid || !n.sharesByMps())
             .toList();
-    long wantedBytes = requests.memoryBytesMax().orElse(0);
+    long wantedBytes = requests.memoryBytesMax();
     int wantedGpus = requests.gpusMax();
     List<GpuNode> sufficient =
         admitted.stream()
@@ -64,7 +63,7 @@ record CandidateNodes(
     return new CandidateNodes(
         admitted,
         fit,
-        schedulable(pod, fit, rules.resources().getFirst()),
+        schedulable(pod, fit, rules.resource()),
         hostPid && nodes.stream().anyMatch(GpuNode::sharesByMps));
   }
 
@@ -98,8 +97,7 @@ record CandidateNodes(
    */
   static void requireNoMps(PodView pod, NodeAffinityPatch affinity) {
     if (hostPid(pod)) {
-      affinity.require(DecidingLabel.SHARING.nvidias(), "NotIn", List.of("mps"));
-      affinity.require(DecidingLabel.SHARING.ours(), "NotIn", List.of("mps"));
+      affinity.require(Names.LABEL_SHARING_STRATEGY, "NotIn", List.of("mps"));
     }
   }
 

@@ -1,6 +1,7 @@
 package dev.tranche.webhook.mutate;
 
 import dev.tranche.api.Fraction;
+import dev.tranche.api.GpuPart;
 import dev.tranche.api.Names;
 import dev.tranche.webhook.pod.Warning;
 import dev.tranche.webhook.request.GpuRequests;
@@ -83,15 +84,12 @@ record Grant(
           Warning.ROUNDED_UP.of(container, request.text(), fraction(), replicasPerGpu);
       case Wanted.Memory memory ->
           Warning.MEMORY_ROUNDED_UP.of(
-              container, request.text(), fraction(), grantedMib(), replicasPerGpu);
+              container, request.text(), fraction(), of(usableBytes) >> 20, replicasPerGpu);
     };
   }
 
-  private long grantedMib() {
-    return BigInteger.valueOf(usableBytes)
-        .multiply(BigInteger.valueOf(shareReplicas))
-        .divide(BigInteger.valueOf(replicasPerGpu))
-        .shiftRight(20)
-        .longValueExact();
+  /** Returns this share of a GPU's memory. */
+  long of(long wholeGpu) {
+    return GpuPart.of(shareReplicas, replicasPerGpu).of(wholeGpu);
   }
 }

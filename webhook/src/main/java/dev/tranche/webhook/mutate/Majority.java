@@ -6,6 +6,7 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.SplittableRandom;
 import java.util.function.Consumer;
 import java.util.function.ToIntFunction;
 
@@ -47,13 +48,6 @@ final class Majority {
             .toList();
     return all.isEmpty()
         ? Optional.empty()
-        : Optional.of(all.get(Math.floorMod(mix(reviewUid.hashCode()), all.size())));
-  }
-
-  /** Spreads a hash over all bits: those of texts that differ in one digit are neighbours. */
-  private static int mix(int hash) {
-    int h = (hash ^ (hash >>> 16)) * 0x85ebca6b;
-    h = (h ^ (h >>> 13)) * 0xc2b2ae35;
-    return h ^ (h >>> 16);
+        : Optional.of(all.get(new SplittableRandom(reviewUid.hashCode()).nextInt(all.size())));
   }
 }

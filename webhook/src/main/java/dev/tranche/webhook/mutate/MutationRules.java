@@ -50,6 +50,11 @@ public record MutationRules(
     UNCHANGED
   }
 
+  /** Returns the resource of which fractions become replicas. */
+  String resource() {
+    return resources.getFirst();
+  }
+
   /** Returns the same rules with another meaning of plain requests, and for other dialects. */
   public MutationRules with(PlainRequests plain, Set<SharingSystem> others) {
     return new MutationRules(

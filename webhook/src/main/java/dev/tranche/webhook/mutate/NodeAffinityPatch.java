@@ -4,7 +4,6 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import dev.tranche.webhook.nodes.DecidingLabel;
 import dev.tranche.webhook.pod.JsonPatch;
 import dev.tranche.webhook.pod.OwnersPod;
 import dev.tranche.webhook.pod.PodView;
@@ -12,13 +11,11 @@ import dev.tranche.webhook.pod.Problem;
 import dev.tranche.webhook.pod.SizeLimits;
 import java.util.Collection;
 import java.util.LinkedHashSet;
-import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 
 /** The required node affinity of a pod, to which requirements are added. */
 final class NodeAffinityPatch {
-  private static final int DOUBLED_MAX = 16;
   private static final String REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution";
 
   private final JsonNode spec;
@@ -49,53 +46,15 @@ final class NodeAffinityPatch {
   void require(String label, String operator, Collection<String> values) {
     ArrayNode terms = terms();
     ObjectNode expression = expression(label, operator, values);
-    record(terms, expression);
+    if (terms.valueStream().noneMatch(term -> has(term, expression))) {
+      added.add(expression);
+    }
     if (terms.isEmpty()) {
       terms.addObject().putArray("matchExpressions").add(expression);
     } else {
       for (JsonNode term : terms) {
         narrow(term, expression);
       }
-    }
-  }
-
-  /**
-   * Requires a value of the label that decides. A node without ours needs NVIDIA's, so each term
-   * becomes two. A term that requires either already stays as it is. Terms that would be too large
-   * twice to be admitted again are not doubled, and ours alone is required.
-   */
-  void require(DecidingLabel label, String value) {
-    ObjectNode ours = expression(label.ours(), "In", List.of(value));
-    ObjectNode nvidias = expression(label.nvidias(), "In", List.of(value));
-    ObjectNode none = expression(label.ours(), "DoesNotExist", List.of());
-    ArrayNode terms = terms();
-    List.of(ours, nvidias, none).forEach(expression -> record(terms, expression));
-    if (terms.isEmpty()) {
-      terms.addObject().putArray("matchExpressions").add(ours);
-      terms.addObject().putArray("matchExpressions").add(none).add(nvidias);
-      return;
-    }
-    List<JsonNode> alternatives = terms.valueStream().toList();
-    if (alternatives.size() > DOUBLED_MAX) {
-      alternatives.forEach(term -> narrow(term, ours));
-      return;
-    }
-    terms.removeAll();
-    for (JsonNode term : alternatives) {
-      boolean required = has(term, ours) || (has(term, none) && has(term, nvidias));
-      JsonNode first = term.deepCopy();
-      terms.add(first);
-      if (!required && !matchesNothing(term)) {
-        JsonNode second = term.deepCopy();
-        narrow(first, ours);
-        narrow(second, none);
-        narrow(second, nvidias);
-        terms.add(second);
-      }
-    }
-    if (SizeLimits.tooMany(spec, affinity).isPresent()) {
-      alternatives.forEach(term -> narrow(term, ours));
-      terms.removeAll().addAll(alternatives);
     }
   }
 
@@ -119,12 +78,6 @@ final class NodeAffinityPatch {
     JsonNode terms = affinity.path("nodeAffinity").path(REQUIRED).path("nodeSelectorTerms");
     added.removeIf(each -> terms.valueStream().noneMatch(term -> has(term, each)));
     return added;
-  }
-
-  private void record(ArrayNode terms, ObjectNode expression) {
-    if (terms.valueStream().noneMatch(term -> has(term, expression))) {
-      added.add(expression);
-    }
   }
 
   private ArrayNode terms() {

@@ -2,11 +2,11 @@ package dev.tranche.webhook.mutate;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.tranche.api.Names;
-import dev.tranche.webhook.compat.KserveComponent;
 import dev.tranche.webhook.compat.Translation;
 import dev.tranche.webhook.nodes.NodeSelection;
 import dev.tranche.webhook.pod.Added;
 import dev.tranche.webhook.pod.Denial;
+import dev.tranche.webhook.pod.Messages;
 import dev.tranche.webhook.pod.Mutation;
 import dev.tranche.webhook.pod.Mutation.Denied;
 import dev.tranche.webhook.pod.OwnersPod;
@@ -17,9 +17,7 @@ import dev.tranche.webhook.pod.Warning;
 import dev.tranche.webhook.request.GpuContainer;
 import dev.tranche.webhook.request.GpuRequests;
 import dev.tranche.webhook.request.LimitAnnotations;
-import dev.tranche.webhook.request.LimitRangeDefaults;
 import dev.tranche.webhook.request.PlacementAnnotations;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
@@ -38,10 +36,11 @@ public final class PodMutator {
   private static final Set<String> OF_CLUSTER =
       Set.of(
           Names.LABEL_REPLICAS_PER_GPU,
-          Names.LABEL_REPLICAS,
           Names.LABEL_MEMORY,
           Names.LABEL_MEMORY_USABLE,
           Names.SERVED_BY);
+
+  private static final Set<String> KSERVE_WITHOUT_MODEL = Set.of("transformer", "explainer");
 
   private final MutationRules rules;
 
@@ -62,12 +61,13 @@ public final class PodMutator {
     Added added = Added.of(arrived);
     boolean keeps = added.requirements().isEmpty() || keepsRequirements(arrived, cluster);
     var owners =
-        OwnersPod.of(arrived, added, resource(), keeps ? label -> false : OF_CLUSTER::contains);
-    return switch (decide(owners, cluster)) {
-      case Decision.Refused(var problems) -> Denied.of(problems);
-      case Decision.Admitted admitted ->
-          new PodWriter(owners, rules).write(admitted, cluster.runtimeClassExists());
-    };
+        OwnersPod.of(
+            arrived, added, rules.resource(), keeps ? label -> false : OF_CLUSTER::contains);
+    var messages = new Messages();
+    Decision decision = decide(owners, cluster, messages);
+    return messages.denied()
+        ? Denied.of(messages.problems())
+        : new PodWriter(owners, rules, messages).write(decision, cluster.runtimeClassExists());
   }
 
   /**
@@ -82,41 +82,38 @@ public final class PodMutator {
                 .anyMatch(selection::admits));
   }
 
-  private Decision decide(OwnersPod owners, MutationRules.Cluster cluster) {
+  /** Decides, unless the messages deny the pod. */
+  private Decision decide(OwnersPod owners, MutationRules.Cluster cluster, Messages messages) {
     PodView pod = owners.pod();
     boolean other = isOtherScheduler(pod.text("schedulerName"));
     Optional<String> share = GpuRequests.firstKey(pod.annotations());
     if (other && share.isPresent()) {
       // Beside a share, a number would mean something else than the share says.
       String scheduler = pod.text("schedulerName");
-      return requestsOurResource(pod)
-          ? new Decision.Refused(
-              List.of(Denial.OTHER_SCHEDULER.of(scheduler, share.get(), resource())))
-          : leave(owners, List.of(Warning.FOREIGN_SCHEDULER.of(scheduler, share.get())));
+      if (requestsOurResource(pod)) {
+        messages.deny(Denial.OTHER_SCHEDULER.of(scheduler, share.get(), rules.resource()));
+      } else {
+        messages.warn(Warning.FOREIGN_SCHEDULER.of(scheduler, share.get()));
+      }
+      return leave(owners);
     }
     if (other ? !requestsOurResource(pod) : share.isEmpty() && isOnOtherNode(pod, cluster)) {
-      return leave(owners, List.of());
+      return leave(owners);
     }
     Translation translation =
-        Translation.of(pod, other ? Set.of() : rules.dialects(), resource(), cluster.nodes());
-    if (!requestsOurResource(translation.view())
-        || !ForeignNodes.keep(translation.view(), cluster, rules)) {
-      return byPlugin(owners, translation, other, cluster);
-    }
-    return translation.problems().isEmpty()
-        ? byOthers(owners, translation, cluster)
-        : new Decision.Refused(translation.problems());
+        Translation.of(pod, other ? Set.of() : rules.dialects(), rules.resource(), messages);
+    return requestsOurResource(translation.view())
+            && ForeignNodes.keep(translation.view(), cluster, rules)
+        ? byOthers(owners, translation, cluster, messages)
+        : byPlugin(owners, translation, other, cluster, messages);
   }
 
   /** Leaves the pod as its owner wrote it. */
-  private Decision leave(OwnersPod owners, List<String> warnings) {
-    PodView pod = owners.pod();
-    return new Decision.Admitted(
-        Translation.of(pod, Set.of(), resource(), List.of()),
+  private Decision leave(OwnersPod owners) {
+    return Decision.leave(
+        Translation.of(owners.pod(), Set.of(), rules.resource(), new Messages()),
         false,
-        new NodeAffinityPatch(owners, pod),
-        Decision.Grants.NONE,
-        warnings);
+        new NodeAffinityPatch(owners, owners.pod()));
   }
 
   /**
@@ -125,13 +122,12 @@ public final class PodMutator {
    * same one.
    */
   private Decision byOthers(
-      OwnersPod owners, Translation translation, MutationRules.Cluster cluster) {
+      OwnersPod owners, Translation translation, MutationRules.Cluster cluster, Messages messages) {
     PodView pod = translation.view();
     var affinity = new NodeAffinityPatch(owners, pod);
     ForeignNodes.requireNoneOfOurs(pod, cluster, rules, affinity);
-    var warnings = new ArrayList<>(translation.warnings());
-    PlacementAnnotations.warnOfUnknown(pod.annotations(), warnings);
-    return new Decision.Admitted(translation, true, affinity, Decision.Grants.NONE, warnings);
+    PlacementAnnotations.warnOfUnknown(pod.annotations(), messages);
+    return Decision.leave(translation, true, affinity);
   }
 
   /**
@@ -140,69 +136,61 @@ public final class PodMutator {
    * whoever places the pod.
    */
   private Decision byPlugin(
-      OwnersPod owners, Translation translation, boolean other, MutationRules.Cluster cluster) {
+      OwnersPod owners,
+      Translation translation,
+      boolean other,
+      MutationRules.Cluster cluster,
+      Messages messages) {
     PodView pod = translation.view();
-    var problems = new ArrayList<>(translation.problems());
     boolean countsGpus = countsGpus(pod, cluster);
-    GpuRequests requests = requests(pod, other, countsGpus, problems);
-    if (!problems.isEmpty()) {
-      return new Decision.Refused(problems);
+    GpuRequests requests = requests(pod, other, countsGpus, messages);
+    var affinity = new NodeAffinityPatch(owners, pod);
+    if (messages.denied()) {
+      return Decision.leave(translation, false, affinity);
     }
-    var warnings = new ArrayList<>(translation.warnings());
     boolean numbered = requestsOurResource(pod);
     boolean placed = !other && (numbered || !requests.isEmpty());
-    var affinity = new NodeAffinityPatch(owners, pod);
     if (placed) {
       CandidateNodes.requireModel(pod, cluster.nodes(), affinity);
       CandidateNodes.requireNoMps(pod, affinity);
     }
-    boolean besideForeign = numbered && ForeignNodes.areToo(pod, cluster, rules);
-    Optional<GrantResult.Granted> granted = Optional.empty();
     if (numbered && other) {
       ForeignNodes.requireNoDra(pod, cluster, affinity);
     }
+    boolean besideForeign = numbered && ForeignNodes.areToo(pod, cluster, rules);
+    List<Grant> grants = List.of();
     if (requests.isEmpty()) {
-      warnOfReplicas(pod, placed, cluster, warnings);
+      warnOfReplicas(pod, placed, cluster, messages);
     } else {
-      switch (GrantResult.of(pod, requests, cluster, rules, countsGpus)) {
-        case GrantResult.Refused(var reasons) -> problems.addAll(reasons);
-        case GrantResult.Granted grants -> {
-          grants.require(affinity, besideForeign);
-          requests.chosen().flatMap(GpuContainer::warning).ifPresent(warnings::add);
-          warnings.addAll(grants.warnings());
-          grants.grants().stream()
-              .filter(grant -> grant.roundedUp() || isConverted(grant, owners))
-              .map(Grant::warning)
-              .forEach(warnings::add);
-          granted = Optional.of(grants);
-        }
-      }
+      Optional<Grants> granted = Grants.of(pod, requests, cluster, rules, countsGpus, messages);
+      granted.ifPresent(g -> g.require(affinity, besideForeign));
+      grants = granted.map(Grants::list).orElse(List.of());
+      requests.chosen().flatMap(GpuContainer::warning).ifPresent(messages::warn);
+      grants.stream()
+          .filter(grant -> grant.roundedUp() || isConverted(grant, owners))
+          .map(Grant::warning)
+          .forEach(messages::warn);
     }
-    if (!problems.isEmpty()) {
-      return new Decision.Refused(problems);
-    }
-    if (besideForeign && (placed || granted.isPresent())) {
-      warnings.add(Warning.FOREIGN_NODES.of(resource(), Names.PLAIN_REQUESTS, Names.UNCHANGED));
+    if (besideForeign && (placed || !grants.isEmpty())) {
+      messages.warn(
+          Warning.FOREIGN_NODES.of(rules.resource(), Names.PLAIN_REQUESTS, Names.UNCHANGED));
     }
     if (!other) {
-      warn(pod, numbered, requests, warnings);
+      warn(pod, numbered, messages);
     }
-    var grants = new Decision.Grants(granted, requests.chosen(), placed);
-    return new Decision.Admitted(translation, false, affinity, grants, warnings);
+    return new Decision(translation, false, affinity, grants, requests.chosen(), placed);
   }
 
-  /**
-   * @param problems receives what is wrong with the pod's annotations and numbers
-   */
-  private GpuRequests requests(
-      PodView pod, boolean other, boolean countsGpus, List<Problem> problems) {
-    GpuRequests requests = other ? GpuRequests.NONE : GpuRequests.read(pod, resource(), problems);
+  /** Reads the pod's annotations and numbers. */
+  private GpuRequests requests(PodView pod, boolean other, boolean countsGpus, Messages messages) {
+    GpuRequests requests =
+        other ? GpuRequests.NONE : GpuRequests.read(pod, rules.resource(), messages);
     if (countsGpus) {
-      requests = requests.withPlain(pod, resource(), problems);
+      requests = requests.withPlain(pod, rules.resource(), messages);
     }
     if (!other) {
-      PlacementAnnotations.check(pod.annotations(), problems);
-      LimitAnnotations.check(pod, rules.memory().limits().optOut(), problems);
+      PlacementAnnotations.check(pod.annotations(), messages);
+      LimitAnnotations.check(pod, rules.memory().limits().optOut(), messages);
     }
     return requests;
   }
@@ -210,41 +198,44 @@ public final class PodMutator {
   /** Whether a number of GPUs becomes replicas only now. */
   private boolean isConverted(Grant grant, OwnersPod owners) {
     return grant.wholeGpus() > 0
-        && owners.arrived(grant.request().container()).requested(resource()) != grant.replicas();
+        && owners.arrived(grant.request().container()).requested(rules.resource())
+            != grant.replicas();
   }
 
   /** Warns about a pod whose number, if it has one, counts replicas. */
   private void warnOfReplicas(
-      PodView pod, boolean placed, MutationRules.Cluster cluster, List<String> warnings) {
+      PodView pod, boolean placed, MutationRules.Cluster cluster, Messages messages) {
     if (!requestsOurResource(pod)) {
-      PlacementAnnotations.warnOfNoEffect(pod.annotations(), warnings);
+      PlacementAnnotations.warnOfNoEffect(pod.annotations(), messages);
       return;
     }
     CandidateNodes candidates = CandidateNodes.of(pod, GpuRequests.NONE, cluster.nodes(), rules);
     if (placed && candidates.offMps()) {
-      warnings.add(Warning.HOST_PID_OFF_MPS.of());
+      messages.warn(Warning.HOST_PID_OFF_MPS.of());
     }
-    candidates.shmWarning(pod, GpuRequests.NONE, resource()).ifPresent(warnings::add);
+    candidates.shmWarning(pod, GpuRequests.NONE, rules.resource()).ifPresent(messages::warn);
   }
 
-  private void warn(PodView pod, boolean numbered, GpuRequests requests, List<String> warnings) {
-    if (numbered) {
-      LimitRangeDefaults.warn(pod, resource(), requests.containersWithShares(), warnings);
-    }
+  private static void warn(PodView pod, boolean numbered, Messages messages) {
     if (GpuRequests.firstKey(pod.annotations()).isPresent()) {
       if (!numbered) {
-        KserveComponent.warning(pod).ifPresent(warnings::add);
+        warnOfKserve(pod, messages);
       }
       if (pod.annotations().containsKey(Names.PLAIN_REQUESTS)) {
-        warnings.add(Warning.OPT_OUT_NO_EFFECT.of(Names.PLAIN_REQUESTS));
+        messages.warn(Warning.OPT_OUT_NO_EFFECT.of(Names.PLAIN_REQUESTS));
       }
     }
-    PlacementAnnotations.warnOfUnknown(pod.annotations(), warnings);
+    PlacementAnnotations.warnOfUnknown(pod.annotations(), messages);
   }
 
-  /** Fractions become replicas of the first resource. */
-  private String resource() {
-    return rules.resources().getFirst();
+  /** KServe copies the annotations of an InferenceService to all of its pods. */
+  private static void warnOfKserve(PodView pod, Messages messages) {
+    JsonNode labels = pod.pod().path("metadata").path("labels");
+    String service = labels.path("serving.kserve.io/inferenceservice").asText("");
+    String component = labels.path("component").asText("");
+    if (!service.isEmpty() && KSERVE_WITHOUT_MODEL.contains(component)) {
+      messages.warn(Warning.KSERVE_COMPONENT.of(component, service));
+    }
   }
 
   private boolean isOtherScheduler(String schedulerName) {

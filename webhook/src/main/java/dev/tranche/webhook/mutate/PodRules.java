@@ -8,14 +8,13 @@ import dev.tranche.api.Names;
 import dev.tranche.api.Printable;
 import dev.tranche.api.RequestBounds;
 import dev.tranche.webhook.pod.Denial;
+import dev.tranche.webhook.pod.Messages;
 import dev.tranche.webhook.pod.PodView;
 import dev.tranche.webhook.pod.PodView.Container;
 import dev.tranche.webhook.pod.Problem;
 import dev.tranche.webhook.pod.SizeLimits;
 import dev.tranche.webhook.pod.Warning;
 import dev.tranche.webhook.request.GpuRequests;
-import dev.tranche.webhook.request.LimitRangeDefaults;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -29,45 +28,41 @@ final class PodRules {
 
   private PodRules() {}
 
-  static List<Problem> check(
+  static void check(
       PodView pod,
       GpuRequests requests,
-      List<Grant> grants,
-      ReplicaGranularity granularity,
+      Grants granted,
       String resource,
       boolean numbersCountGpus,
-      List<String> warnings) {
-    var denials = new ArrayList<Problem>();
+      Messages messages) {
     boolean admittedBefore = pod.annotations().containsKey(Names.REPLICAS_PER_GPU);
-    for (Grant grant : grants) {
-      if (denials.size() > Denial.PER_POD_MAX) {
-        return denials;
+    for (Grant grant : granted.list()) {
+      if (messages.isFull()) {
+        return;
       }
-      if (grant.wholeGpus() > 0) {
-        // Handled as by NVIDIA's plugin, privileged or not.
-        continue;
-      }
-      // Spark, KubeRay and others write the number of GPUs beside the share.
-      int gpus = numbersCountGpus ? requests.gpus(grant.request()) : 0;
-      checkRequest(pod, grant, resource, gpus, admittedBefore, denials);
-      if (grant.request().container().privileged()) {
-        denials.add(Denial.PRIVILEGED.of(grant.request().container().name()));
+      // Whole GPUs are handled as by NVIDIA's plugin, privileged or not.
+      if (grant.wholeGpus() == 0) {
+        // Spark, KubeRay and others write the number of GPUs beside the share.
+        int gpus = numbersCountGpus ? requests.gpus(grant.request()) : 0;
+        checkRequest(grant, resource, gpus, admittedBefore, messages);
+        if (grant.request().container().privileged()) {
+          messages.deny(Denial.PRIVILEGED.of(grant.request().container().name()));
+        }
       }
     }
-    boolean shares = grants.stream().anyMatch(g -> g.wholeGpus() == 0);
-    if (shares) {
-      checkPod(pod, denials);
+    if (granted.list().stream().anyMatch(g -> g.wholeGpus() == 0)) {
+      checkPod(pod, messages);
     }
-    List<Demand.Request> all = requests(pod, grants, resource);
+    List<Demand.Request> all = requests(pod, granted.list(), resource);
     Optional<Problem> many = SizeLimits.tooManyWithGpus(all);
     if (many.isPresent()) {
-      denials.add(many.get());
-      return denials;
+      messages.deny(many.get());
+      return;
     }
     Map<String, String> annotations = requests.withContainer(pod.annotations());
-    Demand demand = Demand.of(resource, granularity.replicasPerGpu(), all, annotations);
-    checkSize(demand, granularity, denials, warnings);
-    return denials;
+    int replicasPerGpu = granted.granularity().replicasPerGpu();
+    checkSize(
+        Demand.of(resource, replicasPerGpu, all, annotations), granted.granularity(), messages);
   }
 
   /**
@@ -77,17 +72,12 @@ final class PodRules {
    *     again.
    */
   private static void checkRequest(
-      PodView pod,
-      Grant grant,
-      String resource,
-      int gpus,
-      boolean admittedBefore,
-      List<Problem> denials) {
+      Grant grant, String resource, int gpus, boolean admittedBefore, Messages messages) {
     Container container = grant.request().container();
     JsonNode resources = container.spec().path("resources");
     long requested = container.requested(resource);
     if (requested > 0 && requested != grant.replicas() && requested != gpus && !admittedBefore) {
-      denials.add(ownRequest(pod, grant, resource, requested, gpus));
+      messages.deny(ownRequest(grant, resource, requested, gpus));
     }
     Stream.of("limits", "requests")
         .flatMap(section -> resources.path(section).propertyStream())
@@ -96,39 +86,29 @@ final class PodRules {
         .distinct()
         .limit(Denial.PER_POD_MAX + 1L)
         .map(r -> Denial.OTHER_RESOURCE.of(container.name(), Printable.value(r)))
-        .forEach(denials::add);
+        .forEach(messages::deny);
   }
 
-  private static Problem ownRequest(
-      PodView pod, Grant grant, String resource, long requested, int gpus) {
-    Container container = grant.request().container();
+  private static Problem ownRequest(Grant grant, String resource, long requested, int gpus) {
+    String container = grant.request().container().name();
     String key = grant.request().key();
     String text = grant.request().text();
-    boolean byLimitRange = LimitRangeDefaults.wrote(pod, container, resource);
-    boolean partOfGpu = grant.shareReplicas() <= grant.replicasPerGpu();
-    if (gpus > 0 && requested > gpus && partOfGpu && !byLimitRange) {
+    if (gpus > 0 && requested > gpus && grant.shareReplicas() <= grant.replicasPerGpu()) {
       String on = gpus == 1 ? "one GPU" : gpus + " GPUs";
       return Denial.REQUEST_OF_MORE_GPUS.of(
-          container.name(), resource, requested, key, text, on, Names.GPU_COUNT);
+          container, resource, requested, key, text, on, Names.GPU_COUNT);
     }
-    return (byLimitRange ? Denial.LIMIT_RANGE_REQUEST : Denial.OWN_REQUEST)
-        .of(
-            container.name(),
-            resource,
-            requested,
-            key,
-            text,
-            grant.replicas(),
-            grant.replicasPerGpu());
+    return Denial.OWN_REQUEST.of(
+        container, resource, requested, key, text, grant.replicas(), grant.replicasPerGpu());
   }
 
-  private static void checkPod(PodView pod, List<Problem> denials) {
+  private static void checkPod(PodView pod, Messages messages) {
     String node = pod.text("nodeName");
     if (!node.isEmpty()) {
-      denials.add(Denial.NODE_NAME.of(node));
+      messages.deny(Denial.NODE_NAME.of(node));
     }
     if (pod.spec().path("os").path("name").asText("").equals("windows")) {
-      denials.add(Denial.WINDOWS.of());
+      messages.deny(Denial.WINDOWS.of());
     }
   }
 
@@ -136,12 +116,11 @@ final class PodRules {
    * Denies more than one GPU if init containers request GPUs. Warns of more GPUs than any eligible
    * node has, since an autoscaler may add a larger node.
    */
-  private static void checkSize(
-      Demand demand, ReplicaGranularity granularity, List<Problem> denials, List<String> warnings) {
+  private static void checkSize(Demand demand, ReplicaGranularity granularity, Messages messages) {
     int replicas = granularity.replicasPerGpu();
     boolean several = demand.containers().stream().anyMatch(c -> c.gpus() > 1);
     if (demand.onOneGpu() && (several || demand.peakReplicas() > replicas)) {
-      denials.add(
+      messages.deny(
           Denial.INIT_ABOVE_ONE_GPU.of(
               demand.containers().stream()
                   .filter(c -> c.kind() == Demand.Kind.INIT)
@@ -153,7 +132,7 @@ final class PodRules {
       return;
     }
     if (demand.peakReplicas() > RequestBounds.REPLICAS_MAX) {
-      denials.add(
+      messages.deny(
           Denial.ABOVE_ANY_NODE.of(
               "%d replicas of 1/%d GPU".formatted(demand.peakReplicas(), replicas),
               String.valueOf(RequestBounds.REPLICAS_MAX)));
@@ -163,7 +142,7 @@ final class PodRules {
     int shares = demand.containers().stream().mapToInt(Demand.Container::gpus).max().orElse(0);
     if (shares > gpusMax || demand.peakReplicas() > (long) gpusMax * replicas) {
       int wanted = Math.max(shares, Math.ceilDiv(demand.peakReplicas(), replicas));
-      warnings.add(Warning.TOO_MANY_GPUS.of(wanted, gpusMax));
+      messages.warn(Warning.TOO_MANY_GPUS.of(wanted, gpusMax));
     }
   }
 

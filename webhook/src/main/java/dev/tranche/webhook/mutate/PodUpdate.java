@@ -1,18 +1,16 @@
 package dev.tranche.webhook.mutate;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import dev.tranche.api.Quantity;
 import dev.tranche.webhook.compat.HamiAnnotations;
 import dev.tranche.webhook.compat.SharingSystem;
 import dev.tranche.webhook.pod.Added;
 import dev.tranche.webhook.pod.JsonPatch;
+import dev.tranche.webhook.pod.Messages;
 import dev.tranche.webhook.pod.Mutation;
 import dev.tranche.webhook.pod.OwnersPod;
 import dev.tranche.webhook.pod.PodView;
 import dev.tranche.webhook.pod.PodView.Container;
-import dev.tranche.webhook.pod.Problem;
 import dev.tranche.webhook.request.GpuRequests;
-import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -50,7 +48,7 @@ public final class PodUpdate {
    */
   public static Mutation restore(JsonNode before, JsonNode after, MutationRules rules) {
     var arrived = new PodView(before);
-    var pod = OwnersPod.of(arrived, Added.of(arrived), rules.resources().getFirst(), label -> true);
+    var pod = OwnersPod.of(arrived, Added.of(arrived), rules.resource(), label -> true);
     return new PodUpdate(rules, pod, new PodView(after)).restore();
   }
 
@@ -63,11 +61,11 @@ public final class PodUpdate {
 
   /** Returns the requests by which the pod was admitted. Another scheduler's pod has no shares. */
   private GpuRequests requests() {
-    String resource = rules.resources().getFirst();
-    var problems = new ArrayList<Problem>();
-    GpuRequests shares = GpuRequests.read(before.pod(), resource, problems);
-    return (problems.isEmpty() ? shares : GpuRequests.NONE)
-        .withPlain(before.pod(), resource, problems);
+    String resource = rules.resource();
+    var messages = new Messages();
+    GpuRequests shares = GpuRequests.read(before.pod(), resource, messages);
+    return (messages.denied() ? GpuRequests.NONE : shares)
+        .withPlain(before.pod(), resource, messages);
   }
 
   /** Writes replicas in the place of the number of GPUs that they stand for. */
@@ -87,12 +85,14 @@ public final class PodUpdate {
    * @param gpus the GPUs of the container's request; 0 if it has none
    */
   private void restore(Container container, Container known, int gpus) {
-    String resource = rules.resources().getFirst();
+    String resource = rules.resource();
     for (String section : List.of("limits", "requests")) {
       JsonNode quantities = container.spec().path("resources").path(section);
       JsonNode knownQuantities = known.spec().path("resources").path(section);
       JsonNode replicas = knownQuantities.path(resource);
-      if (gpus > 0 && count(quantities.path(resource)) == gpus && count(replicas) > gpus) {
+      if (gpus > 0
+          && PodView.count(quantities.path(resource)) == gpus
+          && PodView.count(replicas) > gpus) {
         patch.add(replicas, container.path("resources", section, resource));
       }
       if (rules.dialects().contains(SharingSystem.HAMI)) {
@@ -101,10 +101,6 @@ public final class PodUpdate {
             .forEach(r -> patch.remove(container.path("resources", section, r)));
       }
     }
-  }
-
-  private static long count(JsonNode quantity) {
-    return Quantity.parse(quantity.asText("")).orElse(0);
   }
 
   private void restoreScheduler() {
@@ -118,10 +114,10 @@ public final class PodUpdate {
 
   /** Writes the terms of node affinity where the update states them as the pod's owner did. */
   private void restoreTerms() {
-    String path = "/" + String.join("/", TERMS);
-    JsonNode terms = after.pod().at(path);
-    JsonNode known = before.arrived().pod().at(path);
-    if (!terms.isEmpty() && !terms.equals(known) && terms.equals(before.pod().pod().at(path))) {
+    JsonNode terms = PodView.requiredTerms(after.spec());
+    JsonNode known = PodView.requiredTerms(before.arrived().spec());
+    JsonNode owners = PodView.requiredTerms(before.pod().spec());
+    if (!terms.isEmpty() && !terms.equals(known) && terms.equals(owners)) {
       patch.add(known, TERMS);
     }
   }

@@ -68,7 +68,7 @@ record ReplicaGranularity(
   }
 
   /** Restricts the nodes to those with that memory. */
-  ReplicaGranularity restrictedTo(MemoryPin memory) {
+  ReplicaGranularity restrictedTo(GpuMemory memory) {
     return new ReplicaGranularity(
         replicasPerGpu,
         pinned,

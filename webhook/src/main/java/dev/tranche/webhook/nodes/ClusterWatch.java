@@ -6,6 +6,8 @@ import dev.tranche.process.meters.Failures;
 import io.fabric8.kubernetes.api.model.ConfigMap;
 import io.fabric8.kubernetes.api.model.Event;
 import io.fabric8.kubernetes.api.model.HasMetadata;
+import io.fabric8.kubernetes.api.model.Node;
+import io.fabric8.kubernetes.api.model.NodeStatus;
 import io.fabric8.kubernetes.api.model.Secret;
 import io.fabric8.kubernetes.api.model.Status;
 import io.fabric8.kubernetes.api.model.admissionregistration.v1.MutatingWebhookConfiguration;
@@ -17,7 +19,6 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Collectors;
@@ -26,11 +27,11 @@ import org.jspecify.annotations.Nullable;
 
 /** Watches the nodes with GPUs and our RuntimeClass. */
 public final class ClusterWatch implements AutoCloseable {
-  /** Nodes in one page of a list, so that thousands never lie in memory unparsed. */
-  private static final long PAGE_NODES = 200;
+  /** Nodes in one page of a list, so that few lie in memory with all their fields. */
+  private static final long PAGE_NODES = 50;
 
   private final GpuNodeStore store;
-  private final SharedIndexInformer<SlimNode> nodes;
+  private final SharedIndexInformer<Node> nodes;
   private final @Nullable SharedIndexInformer<RuntimeClass> runtimeClass;
   private final List<String> gpuResources;
   private final Failures failures;
@@ -64,7 +65,7 @@ public final class ClusterWatch implements AutoCloseable {
     store = new GpuNodeStore(this.gpuResources);
     nodes =
         client
-            .resources(SlimNode.class)
+            .nodes()
             .withLimit(PAGE_NODES)
             .runnableInformer(0)
             .itemStore(store)
@@ -79,19 +80,17 @@ public final class ClusterWatch implements AutoCloseable {
                 .exceptionHandler((started, failure) -> true);
   }
 
-  /** Registers the kinds that the webhook reads, with nodes as {@link SlimNode}. */
+  /** Registers the kinds that the webhook reads. */
   public static KubernetesSerialization serialization() {
-    var serialization =
-        ApiClient.serialization(
-            List.of(
-                RuntimeClass.class,
-                Secret.class,
-                ConfigMap.class,
-                Event.class,
-                MutatingWebhookConfiguration.class,
-                Status.class));
-    serialization.registerKubernetesResource("v1", "Node", SlimNode.class);
-    return serialization;
+    return ApiClient.serialization(
+        List.of(
+            Node.class,
+            RuntimeClass.class,
+            Secret.class,
+            ConfigMap.class,
+            Event.class,
+            MutatingWebhookConfiguration.class,
+            Status.class));
   }
 
   public void start() {
@@ -123,20 +122,13 @@ public final class ClusterWatch implements AutoCloseable {
    * so that it is read only where it decides.
    */
   public Optional<GrantedGpus> granted(GpuNode node) {
-    return Optional.ofNullable(store.get(node.name()))
-        .flatMap(SlimNode::granted)
-        .map(written -> written.now(Instant.now()));
+    return store.granted(node.name()).map(written -> written.now(Instant.now()));
   }
 
   /** Names of the resources that a GPU node has some of; none where there is no such node. */
   public Set<String> resources(String nodeName) {
-    SlimNode node = store.get(nodeName);
-    return node == null
-        ? Set.of()
-        : node.getStatus().capacity().entrySet().stream()
-            .filter(resource -> !resource.getValue().equals("0"))
-            .map(Map.Entry::getKey)
-            .collect(Collectors.toUnmodifiableSet());
+    Node node = store.get(nodeName);
+    return node == null ? Set.of() : Set.copyOf(node.getStatus().getCapacity().keySet());
   }
 
   public boolean runtimeClassExists() {
@@ -148,9 +140,9 @@ public final class ClusterWatch implements AutoCloseable {
   }
 
   /** Leaves out a node that cannot be read: no pod is sized for it, and all others count. */
-  static Nodes read(List<SlimNode> nodes, List<String> gpuResources, Failures failures) {
+  static Nodes read(List<Node> nodes, List<String> gpuResources, Failures failures) {
     var found = new ArrayList<GpuNode>(nodes.size());
-    for (SlimNode node : nodes) {
+    for (Node node : nodes) {
       failures.onNode(node.getMetadata().getName(), () -> found.add(gpuNode(node, gpuResources)));
     }
     Map<Boolean, List<GpuNode>> byForeign =
@@ -161,17 +153,16 @@ public final class ClusterWatch implements AutoCloseable {
   }
 
   /** A foreign node counts by what its pods can have. Of ours, unhealthy GPUs are still there. */
-  private static GpuNode gpuNode(SlimNode node, List<String> gpuResources) {
-    Map<String, String> labels =
-        Objects.requireNonNullElse(node.getMetadata().getLabels(), Map.of());
-    SlimNode.Status status = node.getStatus();
-    Map<String, String> offered =
-        GpuNode.isTranches(labels) ? status.capacity() : status.allocatable();
+  private static GpuNode gpuNode(Node node, List<String> gpuResources) {
+    Map<String, String> labels = node.getMetadata().getLabels();
+    NodeStatus status = node.getStatus();
     Map<String, Long> counts =
-        offered.entrySet().stream()
-            .filter(e -> gpuResources.contains(e.getKey()))
-            .filter(e -> e.getValue().matches("\\d{1,9}"))
-            .collect(Collectors.toMap(Map.Entry::getKey, e -> Long.parseLong(e.getValue())));
+        (GpuNode.isTranches(labels) ? status.getCapacity() : status.getAllocatable())
+            .entrySet().stream()
+                .filter(e -> gpuResources.contains(e.getKey()))
+                .collect(
+                    Collectors.toMap(
+                        Map.Entry::getKey, e -> e.getValue().getNumericalAmount().longValue()));
     return new GpuNode(node.getMetadata().getName(), labels, counts, Taints.of(node.getSpec()));
   }
 

@@ -15,10 +15,6 @@ import org.jspecify.annotations.Nullable;
  */
 public final class GpuNode {
   private static final String LABEL_COUNT = "nvidia.com/gpu.count";
-
-  /** A MIG device is a part of a GPU, not another one. */
-  private static final String MIG = "nvidia.com/mig-";
-
   private static final Pattern POSITIVE = Pattern.compile("[1-9]\\d{0,8}");
   private static final long MIB = 1L << 20;
 
@@ -29,7 +25,6 @@ public final class GpuNode {
   private final Map<String, String> labels;
   private final Map<String, Long> capacity;
   private final Taints taints;
-  private final long replicas;
   private final OptionalInt replicasPerGpu;
   private final OptionalInt gpus;
   private final OptionalInt gpusOfAllModels;
@@ -55,11 +50,6 @@ public final class GpuNode {
     this.labels = Map.copyOf(labels);
     this.capacity = Map.copyOf(capacity);
     this.taints = taints;
-    replicas =
-        this.capacity.entrySet().stream()
-            .filter(e -> !e.getKey().startsWith(MIG))
-            .mapToLong(Map.Entry::getValue)
-            .sum();
     servedByDra = isOfDra(labels);
     tranches = isTranches(labels);
     gpus = positiveLabel(LABEL_COUNT);
@@ -83,16 +73,9 @@ public final class GpuNode {
     return servedByDra || capacity.getOrDefault(resource, 0L) > 0;
   }
 
-  /**
-   * Whether the labels say that Tranche serves the node: ours, or the replicas of a node pool's
-   * template, which our plugin has not reported yet. Those of GPU Feature Discovery say nothing of
-   * Tranche.
-   */
+  /** Whether Tranche serves the node: the extender's label says so, or that of a node pool. */
   static boolean isTranches(Map<String, String> labels) {
-    return !isOfDra(labels)
-        && (labels.containsKey(DecidingLabel.REPLICAS.ours())
-            || (labels.containsKey(DecidingLabel.REPLICAS.nvidias())
-                && Names.LABELS_OF_DISCOVERY.stream().noneMatch(labels::containsKey)));
+    return !isOfDra(labels) && labels.containsKey(Names.LABEL_REPLICAS_PER_GPU);
   }
 
   /** It may have the labels of an earlier plugin. */
@@ -114,35 +97,22 @@ public final class GpuNode {
     return taints;
   }
 
-  /**
-   * Returns R; empty unless the deciding label is a number from 1 to the maximum of replicas. GPU
-   * Feature Discovery writes 0 for a GPU in MIG mode.
-   */
+  /** Returns R; empty unless the label is a number from 1 to the maximum of replicas. */
   public OptionalInt replicasPerGpu() {
     return replicasPerGpu;
   }
 
   /** Returns the number of GPUs of all models, as far as it is known. */
   public OptionalInt gpus() {
-    if (gpusOfAllModels.isPresent()) {
-      return gpusOfAllModels;
-    }
-    return mixed()
-        ? OptionalInt.of(Math.toIntExact(Math.ceilDiv(replicas, replicasPerGpu.orElse(1))))
-        : gpus;
+    return gpusOfAllModels.isPresent() ? gpusOfAllModels : gpus;
   }
 
   /**
-   * Whether the node has more GPUs than its labels describe: those state the count and the product
-   * of one model only. If no label counts all GPUs, replicas beyond those of that model indicate
-   * another model.
+   * Whether the node has more GPUs than Feature Discovery's labels describe: those state the count
+   * and the product of one model only.
    */
   public boolean mixed() {
-    if (gpusOfAllModels.isPresent()) {
-      return gpus.isPresent() && gpusOfAllModels.getAsInt() > gpus.getAsInt();
-    }
-    long labelled = (long) gpus.orElse(0) * replicasPerGpu.orElse(0);
-    return labelled > 0 && replicas > labelled && replicas < Integer.MAX_VALUE;
+    return gpusOfAllModels.orElse(0) > gpus.orElse(Integer.MAX_VALUE);
   }
 
   /** Memory of one GPU, with the driver's part, as the label says it. */
@@ -178,11 +148,11 @@ public final class GpuNode {
   }
 
   public boolean sharesByMps() {
-    return "mps".equals(DecidingLabel.SHARING.value(labels));
+    return "mps".equals(labels.get(Names.LABEL_SHARING_STRATEGY));
   }
 
   private OptionalInt labelledReplicas() {
-    OptionalInt labelled = positive(DecidingLabel.REPLICAS.value(labels));
+    OptionalInt labelled = positiveLabel(Names.LABEL_REPLICAS_PER_GPU);
     return !tranches || labelled.orElse(0) > REPLICAS_MAX ? OptionalInt.empty() : labelled;
   }
 

@@ -2,6 +2,7 @@ package dev.tranche.webhook.nodes;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.tranche.api.LabelOperator;
+import dev.tranche.webhook.pod.PodView;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -31,12 +32,8 @@ public final class NodeSelection {
                 nodeSelector.add(
                     new Requirement(
                         false, key, "In", Set.of(value.asText("")), LabelOperator.NO_NUMBER)));
-    JsonNode required =
-        podSpec
-            .path("affinity")
-            .path("nodeAffinity")
-            .path("requiredDuringSchedulingIgnoredDuringExecution");
-    terms = required.isObject() ? terms(required.path("nodeSelectorTerms")) : null;
+    JsonNode required = PodView.requiredTerms(podSpec);
+    terms = required.isArray() ? terms(required) : null;
   }
 
   public boolean admits(GpuNode node) {

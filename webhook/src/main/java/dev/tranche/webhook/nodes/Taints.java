@@ -2,6 +2,7 @@ package dev.tranche.webhook.nodes;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.tranche.api.Taint;
+import io.fabric8.kubernetes.api.model.NodeSpec;
 import java.util.List;
 import java.util.stream.Stream;
 
@@ -13,10 +14,12 @@ import java.util.stream.Stream;
 public record Taints(List<Taint> list) {
   public static final Taints NONE = new Taints(List.of());
 
-  static Taints of(SlimNode.Spec spec) {
-    Stream<Taint> cordoned = spec.unschedulable() ? Stream.of(Taint.UNSCHEDULABLE) : Stream.of();
-    return new Taints(
-        Stream.concat(spec.taints().stream().filter(Taint::keepsAway), cordoned).toList());
+  static Taints of(NodeSpec spec) {
+    Stream<Taint> own =
+        spec.getTaints().stream().map(t -> new Taint(t.getKey(), t.getValue(), t.getEffect()));
+    Stream<Taint> cordoned =
+        Boolean.TRUE.equals(spec.getUnschedulable()) ? Stream.of(Taint.UNSCHEDULABLE) : Stream.of();
+    return new Taints(Stream.concat(own.filter(Taint::keepsAway), cordoned).toList());
   }
 
   /**

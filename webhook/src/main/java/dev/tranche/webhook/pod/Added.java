@@ -64,8 +64,6 @@ public record Added(Set<JsonNode> requirements, String schedulerName) {
       return;
     }
     boolean anyNode = false;
-    // Two of the terms may be alternatives of one of the owner's.
-    var owners = new LinkedHashSet<JsonNode>();
     for (JsonNode term : terms) {
       if (term.path("matchExpressions") instanceof ArrayNode expressions
           && !expressions.isEmpty()
@@ -73,13 +71,10 @@ public record Added(Set<JsonNode> requirements, String schedulerName) {
         ((ObjectNode) term).remove("matchExpressions");
         anyNode |= term.isEmpty();
       }
-      owners.add(term);
     }
     if (anyNode) {
       // The owner's pod goes to any node, whereas an empty term matches none.
       nodes.remove(REQUIRED);
-    } else {
-      terms.removeAll().addAll(owners);
     }
   }
 }

@@ -9,12 +9,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 
-/**
- * Finds pods whose size would make the work on them more than linear, or take too much memory.
- * Kubernetes refuses long annotations by itself, but only after its webhooks.
- */
+/** Finds pods whose size would make the work on them more than linear. */
 public final class SizeLimits {
-  private static final int ANNOTATIONS_CHARS_MAX = 256 << 10;
   private static final int CONTAINERS_MAX = RequestBounds.POD_CONTAINERS_MAX;
   private static final int EXPRESSIONS_MAX = RequestBounds.EXPRESSIONS_MAX;
   private static final int VALUES_MAX = RequestBounds.VALUES_MAX;
@@ -39,13 +35,6 @@ public final class SizeLimits {
               String.valueOf(RESOURCES_MAX));
         }
       }
-    }
-    long chars = 0;
-    for (var annotation : pod.annotations().entrySet()) {
-      chars += annotation.getKey().length() + annotation.getValue().length();
-    }
-    if (chars > ANNOTATIONS_CHARS_MAX) {
-      return refuse(chars + " bytes of annotations", ANNOTATIONS_CHARS_MAX + " bytes");
     }
     return tooMany(pod.spec(), pod.spec().path("affinity"));
   }
@@ -103,10 +92,8 @@ public final class SizeLimits {
     int expressions = spec.path("nodeSelector").size();
     int values = 0;
     JsonNode terms =
-        affinity
-            .path("nodeAffinity")
-            .path("requiredDuringSchedulingIgnoredDuringExecution")
-            .path("nodeSelectorTerms");
+        affinity.at(
+            "/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms");
     expressions += terms.size();
     for (JsonNode term : terms) {
       for (String kind : List.of("matchExpressions", "matchFields")) {

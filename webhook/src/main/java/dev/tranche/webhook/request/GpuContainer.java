@@ -49,8 +49,7 @@ public record GpuContainer(Container container, Optional<String> warning) {
 
   /**
    * Chooses a container; empty if the pod has no app container. A container that requests the
-   * resource states that it is the one, also as a native sidecar. The number of a LimitRange states
-   * nothing.
+   * resource states that it is the one, also as a native sidecar.
    */
   static Optional<GpuContainer> choose(PodView pod, String resource) {
     List<Container> apps =
@@ -58,7 +57,7 @@ public record GpuContainer(Container container, Optional<String> warning) {
     List<Container> requesting =
         pod.containers().stream()
             .filter(c -> c.kind() != Demand.Kind.INIT && c.requested(resource) > 0)
-            .filter(c -> !hasOwnShare(pod, c) && !LimitRangeDefaults.wrote(pod, c, resource))
+            .filter(c -> !hasOwnShare(pod, c))
             .toList();
     // A pod of proxies alone is a gateway, whose proxy is the application.
     List<Container> possible =

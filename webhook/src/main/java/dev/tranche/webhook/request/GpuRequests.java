@@ -7,15 +7,14 @@ import dev.tranche.api.Printable;
 import dev.tranche.api.Quantity;
 import dev.tranche.api.RequestBounds;
 import dev.tranche.webhook.pod.Denial;
+import dev.tranche.webhook.pod.Messages;
 import dev.tranche.webhook.pod.PodView;
 import dev.tranche.webhook.pod.PodView.Container;
-import dev.tranche.webhook.pod.Problem;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.OptionalLong;
 import java.util.stream.Collectors;
 
 /**
@@ -30,7 +29,6 @@ public record GpuRequests(List<Request> requests, int count, Optional<GpuContain
   public static final GpuRequests NONE = new GpuRequests(List.of(), 1, Optional.empty());
 
   private static final int COUNT_MAX = RequestBounds.GPUS_MAX;
-  private static final int QUANTITY_CHARS_MAX = 32;
   private static final long MEMORY_BYTES_MIN = 1L << 20;
   private static final int CONTAINERS_NAMED_MAX = 10;
 
@@ -51,18 +49,20 @@ public record GpuRequests(List<Request> requests, int count, Optional<GpuContain
    * @param key the annotation, or the resource of a plain request
    * @param text its value as the user wrote it
    */
-  public record Request(Container container, Wanted wanted, String key, String text) {}
+  public record Request(Container container, Wanted wanted, String key, String text) {
+    /** Returns the memory that is wanted of one GPU, or 0. */
+    public long memoryBytes() {
+      return wanted instanceof Wanted.Memory(long bytes) ? bytes : 0;
+    }
+  }
 
   public boolean isEmpty() {
     return requests.isEmpty();
   }
 
-  /** The most memory that is wanted of one GPU, if any is. */
-  public OptionalLong memoryBytesMax() {
-    return requests.stream()
-        .mapToLong(a -> a.wanted() instanceof Wanted.Memory(long bytes) ? bytes : 0)
-        .filter(bytes -> bytes > 0)
-        .max();
+  /** The most memory that is wanted of one GPU, or 0. */
+  public long memoryBytesMax() {
+    return requests.stream().mapToLong(Request::memoryBytes).max().orElse(0);
   }
 
   /** The most GPUs that one container wants. */
@@ -105,24 +105,24 @@ public record GpuRequests(List<Request> requests, int count, Optional<GpuContain
    * Reads the annotations.
    *
    * @param resource the resource whose replicas the shares become
-   * @param problems receives a sentence for each invalid value; if there is any, the result must
+   * @param messages receives a sentence for each invalid value; if there is any, the result must
    *     not be used
    */
-  public static GpuRequests read(PodView pod, String resource, List<Problem> problems) {
+  public static GpuRequests read(PodView pod, String resource, Messages messages) {
     Map<String, String> annotations = pod.annotations();
     Optional<GpuContainer> chosen = chosen(pod, resource);
     var requests = new ArrayList<Request>();
     annotations.forEach(
         (key, value) -> {
-          if (requestsShare(key) && problems.size() <= Denial.PER_POD_MAX) {
-            target(pod, chosen, key, annotations, problems)
-                .flatMap(container -> request(container, key, value, problems))
+          if (requestsShare(key) && !messages.isFull()) {
+            target(pod, chosen, key, annotations, messages)
+                .flatMap(container -> request(container, key, value, messages))
                 .ifPresent(requests::add);
           }
         });
-    int count = count(annotations, problems);
-    checkContradictions(requests, count, problems);
-    checkUnaccompanied(annotations, problems);
+    int count = count(annotations, messages);
+    checkContradictions(requests, count, messages);
+    checkUnaccompanied(annotations, messages);
     return new GpuRequests(requests, count, chosen);
   }
 
@@ -130,9 +130,9 @@ public record GpuRequests(List<Request> requests, int count, Optional<GpuContain
    * Returns these requests, and those of containers that request whole GPUs by number.
    *
    * @param pod with the numbers that its owner wrote
-   * @param problems receives a sentence for each number that no node has
+   * @param messages receives a sentence for each number that no node has
    */
-  public GpuRequests withPlain(PodView pod, String resource, List<Problem> problems) {
+  public GpuRequests withPlain(PodView pod, String resource, Messages messages) {
     var all = new ArrayList<>(requests);
     Map<String, Integer> before = Demand.wholeGpus(pod.annotations());
     for (Container container : pod.containers()) {
@@ -142,14 +142,14 @@ public record GpuRequests(List<Request> requests, int count, Optional<GpuContain
       Optional<String> part = container.partOf(resource);
       if (part.isPresent()) {
         // Kubernetes refuses it too, but would only read the whole number that is written instead.
-        problems.add(Denial.PLAIN_NOT_WHOLE.of(container.name(), resource, part.get()));
+        messages.deny(Denial.PLAIN_NOT_WHOLE.of(container.name(), resource, part.get()));
       } else if (container.requested(resource) > 0) {
         Optional<Request> copied = copied(pod, container, before, resource);
         long gpus = container.requested(resource);
         if (copied.isPresent()) {
           all.add(copied.get());
         } else if (gpus > COUNT_MAX) {
-          problems.add(
+          messages.deny(
               Denial.ABOVE_ANY_NODE.of(
                   "%d GPUs in container \"%s\"".formatted(gpus, Printable.value(container.name())),
                   COUNT_MAX + " GPUs"));
@@ -221,7 +221,7 @@ public record GpuRequests(List<Request> requests, int count, Optional<GpuContain
       Optional<GpuContainer> chosen,
       String key,
       Map<String, String> annotations,
-      List<Problem> problems) {
+      Messages messages) {
     String named =
         namesNoContainer(key)
             ? annotations.get(Names.GPU_CONTAINER)
@@ -229,12 +229,12 @@ public record GpuRequests(List<Request> requests, int count, Optional<GpuContain
     if (named == null) {
       return chosen.map(GpuContainer::container);
     }
-    return checkContainer(pod, namesNoContainer(key) ? Names.GPU_CONTAINER : key, named, problems);
+    return checkContainer(pod, namesNoContainer(key) ? Names.GPU_CONTAINER : key, named, messages);
   }
 
   /** Returns a container by its name. Adds a problem if there is none. */
   static Optional<Container> checkContainer(
-      PodView pod, String key, String named, List<Problem> problems) {
+      PodView pod, String key, String named, Messages messages) {
     Optional<Container> target = pod.container(named);
     if (target.isEmpty()) {
       String names =
@@ -242,65 +242,63 @@ public record GpuRequests(List<Request> requests, int count, Optional<GpuContain
               .limit(CONTAINERS_NAMED_MAX)
               .map(c -> Printable.value(c.name()))
               .collect(Collectors.joining(", "));
-      problems.add(Denial.NO_SUCH_CONTAINER.of(key, Printable.value(named), names));
+      messages.deny(Denial.NO_SUCH_CONTAINER.of(key, Printable.value(named), names));
     }
     return target;
   }
 
   private static Optional<Request> request(
-      Container container, String key, String value, List<Problem> problems) {
+      Container container, String key, String value, Messages messages) {
     boolean memory = key.equals(Names.GPU_MEMORY) || key.startsWith(Names.GPU_MEMORY_OF);
-    Optional<Wanted> wanted = memory ? memory(key, value, problems) : share(key, value, problems);
+    Optional<Wanted> wanted = memory ? memory(key, value, messages) : share(key, value, messages);
     return wanted.map(w -> new Request(container, w, key, value.strip()));
   }
 
-  private static Optional<Wanted> share(String key, String value, List<Problem> problems) {
+  private static Optional<Wanted> share(String key, String value, Messages messages) {
     return switch (Fraction.parse(value)) {
       case Fraction.Parsed.Valid(Fraction fraction) -> Optional.of(new Wanted.Share(fraction));
       case Fraction.Parsed.Malformed(String reason) -> {
-        problems.add(Denial.FRACTION_MALFORMED.of(key, reason));
+        messages.deny(Denial.FRACTION_MALFORMED.of(key, reason));
         yield Optional.empty();
       }
     };
   }
 
   /** Parses an amount of memory. Adds a problem if it is invalid. */
-  public static Optional<Wanted> memory(String key, String value, List<Problem> problems) {
-    String text = value.length() > RequestBounds.VALUE_CHARS_MAX ? "" : value.strip();
-    long bytes = text.length() > QUANTITY_CHARS_MAX ? 0 : Quantity.parse(text).orElse(0);
+  public static Optional<Wanted> memory(String key, String value, Messages messages) {
+    long bytes = Quantity.memoryBytes(value);
     if (bytes >= MEMORY_BYTES_MIN) {
       return Optional.of(new Wanted.Memory(bytes));
     }
     Denial denial = bytes < 1 ? Denial.MEMORY_MALFORMED : Denial.MEMORY_TOO_SMALL;
-    problems.add(denial.of(key, Printable.value(value)));
+    messages.deny(denial.of(key, Printable.value(value)));
     return Optional.empty();
   }
 
-  private static int count(Map<String, String> annotations, List<Problem> problems) {
+  private static int count(Map<String, String> annotations, Messages messages) {
     String text = annotations.get(Names.GPU_COUNT);
     if (text == null) {
       return 1;
     }
     int count = text.matches("[1-9]\\d{0,3}") ? Integer.parseInt(text) : 0;
     if (count < 1 || count > COUNT_MAX) {
-      problems.add(Denial.COUNT_MALFORMED.of(Names.GPU_COUNT, Printable.value(text), COUNT_MAX));
+      messages.deny(Denial.COUNT_MALFORMED.of(Names.GPU_COUNT, Printable.value(text), COUNT_MAX));
       return 1;
     }
     return count;
   }
 
-  private static void checkContradictions(
-      List<Request> requests, int count, List<Problem> problems) {
+  private static void checkContradictions(List<Request> requests, int count, Messages messages) {
     var first = new HashMap<Container, Request>();
     for (Request request : requests) {
       boolean several =
           request.wanted() instanceof Wanted.Share(Fraction f) && f.numerator() > f.denominator();
       if (count > 1 && several) {
-        problems.add(Denial.COUNT_WITH_WHOLE_GPUS.of(Names.GPU_COUNT, count, request.text()));
+        messages.deny(Denial.COUNT_WITH_WHOLE_GPUS.of(Names.GPU_COUNT, count, request.text()));
       }
       Request other = first.putIfAbsent(request.container(), request);
       if (other != null) {
-        problems.add(
+        messages.deny(
             Denial.DUPLICATE_REQUEST.of(other.key(), request.key(), request.container().name()));
       }
     }
@@ -309,7 +307,7 @@ public record GpuRequests(List<Request> requests, int count, Optional<GpuContain
   /**
    * Reports a count without a share, and a container name without a share that names no container.
    */
-  private static void checkUnaccompanied(Map<String, String> annotations, List<Problem> problems) {
+  private static void checkUnaccompanied(Map<String, String> annotations, Messages messages) {
     Map.of(
             Names.GPU_COUNT, firstKey(annotations).isPresent(),
             Names.GPU_CONTAINER,
@@ -318,7 +316,7 @@ public record GpuRequests(List<Request> requests, int count, Optional<GpuContain
             (key, accompanied) -> {
               String text = annotations.get(key);
               if (text != null && !accompanied) {
-                problems.add(
+                messages.deny(
                     Denial.MISSING_SHARE.of(key, Printable.value(text), Names.GPU_FRACTION));
               }
             });

@@ -4,9 +4,8 @@ import dev.tranche.api.LimitRequest;
 import dev.tranche.api.Names;
 import dev.tranche.api.Printable;
 import dev.tranche.webhook.pod.Denial;
+import dev.tranche.webhook.pod.Messages;
 import dev.tranche.webhook.pod.PodView;
-import dev.tranche.webhook.pod.Problem;
-import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
 
@@ -19,20 +18,20 @@ public final class LimitAnnotations {
    *
    * @param optOut whether a pod can ask for no limit
    */
-  public static void check(PodView pod, boolean optOut, List<Problem> problems) {
+  public static void check(PodView pod, boolean optOut, Messages messages) {
     for (Map.Entry<String, String> annotation : pod.annotations().entrySet()) {
       String key = annotation.getKey();
       boolean named = key.startsWith(Names.GPU_MEMORY_LIMIT_OF);
-      if ((named || key.equals(Names.GPU_MEMORY_LIMIT)) && problems.size() <= Denial.PER_POD_MAX) {
+      if ((named || key.equals(Names.GPU_MEMORY_LIMIT)) && !messages.isFull()) {
         if (named) {
           GpuRequests.checkContainer(
-              pod, key, key.substring(Names.GPU_MEMORY_LIMIT_OF.length()), problems);
+              pod, key, key.substring(Names.GPU_MEMORY_LIMIT_OF.length()), messages);
         }
         OptionalLong bytes = LimitRequest.parse(annotation.getValue());
         if (bytes.isEmpty()) {
-          problems.add(Denial.LIMIT_MALFORMED.of(key, Printable.value(annotation.getValue())));
+          messages.deny(Denial.LIMIT_MALFORMED.of(key, Printable.value(annotation.getValue())));
         } else if (bytes.getAsLong() == LimitRequest.NONE && !optOut) {
-          problems.add(Denial.LIMIT_OPT_OUT.of(key));
+          messages.deny(Denial.LIMIT_OPT_OUT.of(key));
         }
       }
     }

@@ -3,7 +3,7 @@ package dev.tranche.webhook.request;
 import dev.tranche.api.Names;
 import dev.tranche.api.Printable;
 import dev.tranche.webhook.pod.Denial;
-import dev.tranche.webhook.pod.Problem;
+import dev.tranche.webhook.pod.Messages;
 import dev.tranche.webhook.pod.Warning;
 import java.util.List;
 import java.util.Map;
@@ -48,7 +48,8 @@ public final class PlacementAnnotations {
           Names.PLAIN_REQUESTS);
 
   private static final String WRITTEN_BY_USERS =
-      "gpu-fraction, gpu-memory, gpu-memory-limit, gpu-count, gpu-container, gpu-placement, gpu-model, gpu-uuid and plain-requests";
+      "gpu-fraction, gpu-memory, gpu-memory-limit, gpu-count, gpu-container, gpu-placement,"
+          + " gpu-model, gpu-uuid and plain-requests";
 
   private PlacementAnnotations() {}
 
@@ -58,28 +59,28 @@ public final class PlacementAnnotations {
   }
 
   /** Adds a problem for each invalid annotation. */
-  public static void check(Map<String, String> annotations, List<Problem> problems) {
+  public static void check(Map<String, String> annotations, Messages messages) {
     String placement = annotations.get(Names.GPU_PLACEMENT);
     if (placement != null && !PLACEMENTS.contains(placement)) {
-      problems.add(Denial.PLACEMENT_UNKNOWN.of(Names.GPU_PLACEMENT, Printable.value(placement)));
+      messages.deny(Denial.PLACEMENT_UNKNOWN.of(Names.GPU_PLACEMENT, Printable.value(placement)));
     }
     String plain = annotations.get(Names.PLAIN_REQUESTS);
     if (plain != null && !plain.equals(Names.UNCHANGED)) {
-      problems.add(
+      messages.deny(
           Denial.PLAIN_REQUESTS_UNKNOWN.of(
               Names.PLAIN_REQUESTS, Printable.value(plain), Names.UNCHANGED));
     }
-    checkList(annotations, Names.GPU_MODEL, MODEL, "Tesla-T4,!NVIDIA-A10", problems);
-    checkList(annotations, Names.GPU_UUID, UUID, "GPU-6e2f…,!GPU-91ab…", problems);
+    checkList(annotations, Names.GPU_MODEL, MODEL, "Tesla-T4,!NVIDIA-A10", messages);
+    checkList(annotations, Names.GPU_UUID, UUID, "GPU-6e2f…,!GPU-91ab…", messages);
   }
 
   /** Adds a warning for each annotation of ours that does not exist. */
-  public static void warnOfUnknown(Map<String, String> annotations, List<String> warnings) {
+  public static void warnOfUnknown(Map<String, String> annotations, Messages messages) {
     annotations.keySet().stream()
         .filter(k -> k.startsWith(PREFIX) && !KNOWN.contains(k) && !isOfContainer(k))
         .limit(WARNINGS_MAX)
         .map(key -> Warning.UNKNOWN.of(key, PREFIX, WRITTEN_BY_USERS))
-        .forEach(warnings::add);
+        .forEach(messages::warn);
   }
 
   private static boolean isOfContainer(String key) {
@@ -87,11 +88,11 @@ public final class PlacementAnnotations {
   }
 
   /** Adds a warning for each placement annotation and limit of a pod that requests no GPU. */
-  public static void warnOfNoEffect(Map<String, String> annotations, List<String> warnings) {
+  public static void warnOfNoEffect(Map<String, String> annotations, Messages messages) {
     Stream.concat(PLACEMENT_KEYS.stream(), Stream.of(Names.GPU_MEMORY_LIMIT))
         .filter(annotations::containsKey)
         .map(key -> Warning.NO_EFFECT.of(key, Names.GPU_FRACTION))
-        .forEach(warnings::add);
+        .forEach(messages::warn);
   }
 
   private static void checkList(
@@ -99,21 +100,21 @@ public final class PlacementAnnotations {
       String key,
       Pattern pattern,
       String example,
-      List<Problem> problems) {
+      Messages messages) {
     String text = annotations.get(key);
     if (text == null) {
       return;
     }
     String[] items = text.length() > LIST_CHARS_MAX ? NONE : text.split(",", -1);
     if (items.length == 0 || items.length > LIST_ENTRIES_MAX) {
-      problems.add(
+      messages.deny(
           Denial.LIST_TOO_LONG.of(key, Printable.value(text), LIST_ENTRIES_MAX, LIST_CHARS_MAX));
       return;
     }
     for (String item : items) {
       String entry = item.strip();
       if (!pattern.matcher(entry).matches()) {
-        problems.add(Denial.LIST_MALFORMED.of(key, Printable.value(entry), example));
+        messages.deny(Denial.LIST_MALFORMED.of(key, Printable.value(entry), example));
         return;
       }
     }

@@ -1,9 +1,9 @@
 package dev.tranche.webhook.tls;
 
+import dev.tranche.api.Backoff;
 import dev.tranche.process.client.ObjectWatch;
 import io.fabric8.kubernetes.api.model.admissionregistration.v1.MutatingWebhookConfiguration;
 import io.fabric8.kubernetes.client.KubernetesClient;
-import java.time.Duration;
 import java.time.InstantSource;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.BlockingQueue;
@@ -19,13 +19,13 @@ import org.slf4j.LoggerFactory;
  */
 public final class CertificateController implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(CertificateController.class);
-  private static final Duration INTERVAL_MAX = Duration.ofSeconds(30);
-  private static final Duration INTERVAL_MIN = Duration.ofSeconds(1);
+  private static final long MS_MIN = 1_000;
+  private static final long MS_MAX = 30_000;
 
   /** One reconciliation. Any number of replicas may run it at the same time. */
   private final Supplier<TlsState> reconciliation;
 
-  private final Duration interval;
+  private final long intervalMs;
   private final Consumer<TlsState> onReconciled;
   private final Consumer<String> onFailure;
   private final BlockingQueue<MutatingWebhookConfiguration> changed = new ArrayBlockingQueue<>(1);
@@ -52,7 +52,8 @@ public final class CertificateController implements AutoCloseable {
         config.certManager()
             ? new CertManagerReconciler(store, config, clock)::reconcile
             : new SelfSignedReconciler(store, config, clock)::reconcile;
-    this.interval = interval(config.servingLife());
+    // A tenth of a certificate's life, so that a renewal has many chances.
+    this.intervalMs = Math.clamp(config.servingLife().toMillis() / 10, MS_MIN, MS_MAX);
     this.onReconciled = onReconciled;
     this.onFailure = onFailure;
     this.configuration =
@@ -69,22 +70,16 @@ public final class CertificateController implements AutoCloseable {
     configuration.start();
   }
 
-  /** A tenth of a certificate's life, so that a renewal has many chances. */
-  static Duration interval(Duration servingLife) {
-    Duration tenth = servingLife.dividedBy(10);
-    return tenth.compareTo(INTERVAL_MAX) > 0
-        ? INTERVAL_MAX
-        : tenth.compareTo(INTERVAL_MIN) < 0 ? INTERVAL_MIN : tenth;
-  }
-
   private void run() {
-    Duration pause = INTERVAL_MIN;
+    var backoff = new Backoff(MS_MIN, intervalMs);
     while (!closed) {
+      long pauseMs;
       try {
         TlsState state = reconciliation.get();
         onReconciled.accept(state);
         // Until the chart's last object is there, look often.
-        pause = state.missing().isPresent() ? INTERVAL_MIN : interval;
+        pauseMs = state.missing().isPresent() ? MS_MIN : intervalMs;
+        backoff.reset();
         lastLogged = "";
       } catch (Throwable e) {
         // Future.await throws whatever the future failed with, checked or not, for example when a
@@ -95,23 +90,23 @@ public final class CertificateController implements AutoCloseable {
         String reason = "cannot renew or serve the certificates: " + e;
         logOnce(reason, e);
         onFailure.accept(reason);
-        pause = pause.multipliedBy(2).compareTo(interval) > 0 ? interval : pause.multipliedBy(2);
+        pauseMs = backoff.next();
       }
-      awaitChange(pause);
+      awaitChange(pauseMs);
     }
   }
 
   /** Logs a reason once, since a cause that needs a person lasts for hours. */
   private void logOnce(String reason, Throwable e) {
     if (!reason.equals(lastLogged)) {
-      LOG.warn("{}; retrying at least every {} s", reason, interval.toSeconds(), e);
+      LOG.warn("{}; retrying at least every {} s", reason, intervalMs / 1_000, e);
       lastLogged = reason;
     }
   }
 
-  private void awaitChange(Duration pause) {
+  private void awaitChange(long pauseMs) {
     try {
-      var _ = changed.poll(pause.toMillis(), TimeUnit.MILLISECONDS);
+      var _ = changed.poll(pauseMs, TimeUnit.MILLISECONDS);
     } catch (InterruptedException closing) {
       Thread.currentThread().interrupt();
     }

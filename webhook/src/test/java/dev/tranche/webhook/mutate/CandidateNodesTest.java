@@ -101,7 +101,7 @@ class CandidateNodesTest {
     var mps =
         new GpuNode(
             "m",
-            Map.of("nvidia.com/gpu.replicas", "4", "nvidia.com/gpu.sharing-strategy", "mps"),
+            Map.of("tranche.dev/replicas-per-gpu", "4", "tranche.dev/sharing-strategy", "mps"),
             SOME,
             Taints.NONE);
     ObjectNode pod = annotated("gpu-fraction", "0.5");
@@ -113,17 +113,16 @@ class CandidateNodesTest {
     assertThat(annotation(after, "replicas-per-gpu")).isEqualTo("10");
     assertThat(expressions(after))
         .containsExactly(
-            "{\"key\":\"nvidia.com/gpu.sharing-strategy\",\"operator\":\"NotIn\",\"values\":[\"mps\"]}",
             "{\"key\":\"tranche.dev/sharing-strategy\",\"operator\":\"NotIn\",\"values\":[\"mps\"]}");
     assertThat(warnings(mutation))
         .anyMatch(w -> w.contains("cannot use nodes that share GPUs by MPS"));
     assertThat(mutator.mutate(after, cluster)).isInstanceOf(Mutation.Unchanged.class);
     assertThat(expressions(apply(mutator.mutate(pod, cluster(mps)), pod)))
         .as("it waits for another node")
-        .hasSize(2);
+        .hasSize(1);
     // It may share by MPS only after the pod's admission.
     JsonNode before = apply(mutator.mutate(pod, cluster()), pod);
-    assertThat(expressions(before)).hasSize(2).allMatch(e -> e.contains("sharing-strategy"));
+    assertThat(expressions(before)).hasSize(1).allMatch(e -> e.contains("sharing-strategy"));
   }
 
   /** Else all new pods would be kept on the one node that says so. */
@@ -150,7 +149,7 @@ class CandidateNodesTest {
   private static GpuNode node(
       String name, String replicas, String memory, Map<String, Long> capacity, Taints taints) {
     var labels = new HashMap<String, String>();
-    labels.put("nvidia.com/gpu.replicas", replicas);
+    labels.put("tranche.dev/replicas-per-gpu", replicas);
     labels.put("nvidia.com/gpu.memory", memory);
     return new GpuNode(name, labels, capacity, taints);
   }

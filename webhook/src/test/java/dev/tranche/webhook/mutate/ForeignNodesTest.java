@@ -202,13 +202,6 @@ class ForeignNodesTest {
     assertThat(replicas(apply(mutate(tolerant, TAINTED, NVIDIAS), tolerant))).isEqualTo("10");
   }
 
-  /** An autoscaler's new node is ours before its plugin has reported. */
-  @Test
-  void nodeThatItsPoolLabelsWithReplicas_isNotForeign() {
-    GpuNode pooled = node("new", 10, Taints.NONE, "nvidia.com/gpu.replicas", "10");
-    assertThat(replicas(apply(mutate(plain(1), pooled), plain(1)))).isEqualTo("10");
-  }
-
   @Test
   void nodeWithoutTheResource_isNoPlaceToRun() {
     GpuNode none = node("cpu", 0, Taints.NONE, "pool", "whole");

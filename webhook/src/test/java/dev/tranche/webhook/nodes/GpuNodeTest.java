@@ -18,7 +18,7 @@ class GpuNodeTest {
       value = {"7, 1, 1", "1, 7, 7", "4, 4, 4", "4, none, 4", "none, 2, 2"})
   void gpus_areCountedByOurLabel_andByNvidiasOnlyWithoutIt(
       String nvidias, String ours, int counted) {
-    Map<String, String> labels = new HashMap<>(Map.of("nvidia.com/gpu.replicas", "1"));
+    Map<String, String> labels = new HashMap<>(Map.of("tranche.dev/replicas-per-gpu", "1"));
     labels.put("nvidia.com/gpu.count", nvidias);
     labels.put("tranche.dev/gpus", ours);
     labels.values().removeIf(value -> value == null);

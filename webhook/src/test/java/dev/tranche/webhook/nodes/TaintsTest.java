@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.tranche.api.Taint;
-import java.util.List;
+import io.fabric8.kubernetes.api.model.NodeSpecBuilder;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -61,6 +61,10 @@ class TaintsTest {
   }
 
   private static Taints of(boolean unschedulable, Taint... taints) {
-    return Taints.of(new SlimNode.Spec(List.of(taints), unschedulable));
+    var spec = new NodeSpecBuilder().withUnschedulable(unschedulable);
+    for (Taint taint : taints) {
+      spec.addNewTaint(taint.effect(), taint.key(), null, taint.value());
+    }
+    return Taints.of(spec.build());
   }
 }

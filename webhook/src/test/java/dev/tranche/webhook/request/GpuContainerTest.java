@@ -44,7 +44,7 @@ class GpuContainerTest {
   void proxyInTheFirstPlace_doesNotHideHowManyGpusAreAskedFor() {
     ObjectNode pod = pod("istio-proxy", "app");
     annotate(pod, "tranche.dev/gpu-count", "2");
-    var labels = Map.of("nvidia.com/gpu.replicas", "10", "nvidia.com/gpu.count", "1");
+    var labels = Map.of("tranche.dev/replicas-per-gpu", "10", "nvidia.com/gpu.count", "1");
     var oneGpu = new MutationRules.Cluster(List.of(new GpuNode("a", labels)), false);
     assertThat(warnings(mutator.mutate(pod, oneGpu)))
         .anyMatch(w -> w.contains("requests 2 GPUs") && w.contains("more than 1"));
@@ -91,7 +91,6 @@ class GpuContainerTest {
         // A file system that is mounted by an injected, privileged container.
         "fuse-mount+privileged, train+gpu | | train",
         "istio-proxy, app+gpu | | app",
-        "first, second+gpu+limit-range, third+gpu | | third",
         // A native sidecar that serves the model.
         "app, server+gpu+sidecar | | server",
         "app, server+gpu+sidecar | app | server",
@@ -109,11 +108,9 @@ class GpuContainerTest {
     assertThat(granted(after)).containsEntry(chosen, "5");
     assertThat(warnings(mutation)).noneMatch(w -> w.contains("gets this pod's share"));
     assertThat(gpus.mutate(after, EMPTY)).isInstanceOf(Mutation.Unchanged.class);
-    if (!containers.contains("limit-range")) {
-      assertThat(denial(mutator.mutate(pod, EMPTY)))
-          .as("where a number counts replicas, 1 is not the share")
-          .contains("container \"%s\" requests nvidia.com/gpu: 1".formatted(chosen));
-    }
+    assertThat(denial(mutator.mutate(pod, EMPTY)))
+        .as("where a number counts replicas, 1 is not the share")
+        .contains("container \"%s\" requests nvidia.com/gpu: 1".formatted(chosen));
   }
 
   @ParameterizedTest
@@ -231,12 +228,6 @@ class GpuContainerTest {
       }
       if (parts.contains("gpu")) {
         container.putObject("resources").putObject("limits").put("nvidia.com/gpu", "1");
-      }
-      if (parts.contains("limit-range")) {
-        annotate(
-            pod,
-            "kubernetes.io/limit-ranger",
-            "LimitRanger plugin set: nvidia.com/gpu limit for container " + parts.getFirst());
       }
     }
     return pod;

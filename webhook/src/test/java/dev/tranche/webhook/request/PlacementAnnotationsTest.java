@@ -3,10 +3,10 @@ package dev.tranche.webhook.request;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.api.Names;
+import dev.tranche.webhook.pod.Messages;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Map;
 import java.util.Set;
@@ -47,8 +47,8 @@ class PlacementAnnotationsTest {
   }
 
   private static boolean isKnown(String annotation) {
-    var warnings = new ArrayList<String>();
-    PlacementAnnotations.warnOfUnknown(Map.of(annotation, ""), warnings);
-    return warnings.isEmpty();
+    var messages = new Messages();
+    PlacementAnnotations.warnOfUnknown(Map.of(annotation, ""), messages);
+    return messages.warnings().isEmpty();
   }
 }

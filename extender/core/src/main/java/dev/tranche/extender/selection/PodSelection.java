@@ -24,11 +24,7 @@ public record PodSelection(
     List<Toleration> tolerations) {
   /** The labels by which admission keeps a pod on nodes where its share has the computed size. */
   private static final Set<String> PINS =
-      Set.of(
-          Names.LABEL_MEMORY,
-          Names.LABEL_MEMORY_USABLE,
-          Names.LABEL_REPLICAS_PER_GPU,
-          Names.LABEL_REPLICAS);
+      Set.of(Names.LABEL_MEMORY, Names.LABEL_MEMORY_USABLE, Names.LABEL_REPLICAS_PER_GPU);
 
   private static final int SHOWN_MAX = 4;
 

@@ -113,7 +113,7 @@ public final class FakeApi implements AutoCloseable {
   }
 
   private static JsonObject node() {
-    var labels = new JsonObject().put(Names.LABEL_REPLICAS, "10");
+    var labels = new JsonObject().put(Names.LABEL_REPLICAS_PER_GPU, "10");
     var meta = new JsonObject().put("name", "gpu-node").put("uid", "1").put("labels", labels);
     var capacity = new JsonObject().put("cpu", "96").put("nvidia.com/gpu", "80");
     return object("Node", "v1")

@@ -1,0 +1,81 @@
+package dev.tranche.webhook.mutate;
+
+import dev.tranche.api.Names;
+import dev.tranche.webhook.nodes.GpuNode;
+import dev.tranche.webhook.pod.Messages;
+import dev.tranche.webhook.pod.PodView;
+import dev.tranche.webhook.pod.Warning;
+import dev.tranche.webhook.request.GpuRequests;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * What a pod's GPU requests get on the nodes that it can land on.
+ *
+ * @param granularity of the nodes that it is to land on
+ * @param memory the nodes on which a request by memory is the granted share
+ */
+record Grants(List<Grant> list, ReplicaGranularity granularity, GpuMemory memory) {
+  /**
+   * @param requests at least one
+   * @param numbersCountGpus whether a number of the resource counts GPUs in this pod
+   * @return empty if the pod is denied
+   */
+  static Optional<Grants> of(
+      PodView pod,
+      GpuRequests requests,
+      MutationRules.Cluster cluster,
+      MutationRules rules,
+      boolean numbersCountGpus,
+      Messages messages) {
+    List<GpuNode> nodes = cluster.nodes();
+    CandidateNodes candidates = CandidateNodes.of(pod, requests, nodes, rules);
+    ReplicaGranularity granularity =
+        ReplicaGranularity.of(requests, candidates, cluster, rules.defaultReplicasPerGpu());
+    if (candidates.offMps()) {
+      messages.warn(Warning.HOST_PID_OFF_MPS.of());
+    }
+    String resource = rules.resource();
+    candidates.shmWarning(pod, requests, resource).ifPresent(messages::warn);
+    granularity.warning().ifPresent(messages::warn);
+    if (candidates.sufficient().isEmpty() && !nodes.isEmpty()) {
+      messages.warn(Warning.NO_NODE.of());
+    }
+    GpuMemory memory = GpuMemory.ANY;
+    if (requests.memoryBytesMax() > 0) {
+      Optional<GpuMemory> known =
+          GpuMemory.of(pod, requests, granularity, cluster, rules.memory(), messages);
+      if (known.isEmpty()) {
+        return Optional.empty();
+      }
+      memory = known.get();
+      granularity = granularity.restrictedTo(memory);
+    }
+    List<Grant> grants = Grant.of(requests, granularity.replicasPerGpu(), memory.usableBytes());
+    var granted = new Grants(grants, granularity, memory);
+    PodRules.check(pod, requests, granted, resource, numbersCountGpus, messages);
+    LimitRules.check(pod, granted, rules.memory(), messages);
+    if (messages.denied()) {
+      return Optional.empty();
+    }
+    requests.requests().stream()
+        .map(GpuRequests.Request::container)
+        .filter(c -> !c.spec().path("resources").path("claims").isEmpty())
+        .map(c -> Warning.CLAIMS.of(c.name()))
+        .forEach(messages::warn);
+    return Optional.of(granted);
+  }
+
+  /**
+   * Keeps the pod on nodes where its replicas have the computed size.
+   *
+   * @param besideForeign whether other nodes would count the number in another way
+   */
+  void require(NodeAffinityPatch affinity, boolean besideForeign) {
+    if (granularity.pinned() || besideForeign) {
+      String replicas = String.valueOf(granularity.replicasPerGpu());
+      affinity.require(Names.LABEL_REPLICAS_PER_GPU, "In", List.of(replicas));
+    }
+    memory.require(affinity);
+  }
+}
