@@ -5,13 +5,10 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * A share of GPUs, exact: more than 0 and at most 1, or a whole number of GPUs. No floating point
+ * Reads a share of GPUs: more than 0 and at most 1, or a whole number of GPUs. No floating point
  * takes part, so 0.1 + 0.2 and 0.3 of ten replicas are three.
- *
- * @param numerator of the reduced fraction, at least 1
- * @param denominator of the reduced fraction, at least 1
  */
-public record Fraction(long numerator, long denominator) {
+public final class Fraction {
   private static final int WHOLE_MAX = RequestBounds.GPUS_MAX;
 
   private static final int TEXT_CHARS_MAX = 32;
@@ -33,25 +30,11 @@ public record Fraction(long numerator, long denominator) {
           + WHOLE_MAX
           + " (\"2\")";
 
-  public Fraction {
-    if (numerator < 1 || denominator < 1) {
-      throw new IllegalArgumentException(numerator + "/" + denominator + " is not above 0");
-    }
-    long divisor = BigInteger.valueOf(numerator).gcd(BigInteger.valueOf(denominator)).longValue();
-    numerator /= divisor;
-    denominator /= divisor;
-    if (numerator > denominator && denominator != 1) {
-      throw new IllegalArgumentException(
-          numerator + "/" + denominator + " is above 1 and not whole");
-    }
-    if (numerator > WHOLE_MAX && denominator == 1) {
-      throw new IllegalArgumentException(numerator + " GPUs are more than " + WHOLE_MAX);
-    }
-  }
+  private Fraction() {}
 
   /** The result of parsing a text. */
   public sealed interface Parsed {
-    record Valid(Fraction fraction) implements Parsed {}
+    record Valid(GpuPart share) implements Parsed {}
 
     /**
      * @param reason a sentence that names the text, what is wrong and what is allowed
@@ -103,54 +86,10 @@ public record Fraction(long numerator, long denominator) {
     if (whole && numerator / denominator > WHOLE_MAX) {
       return malformed(shown, MORE_THAN_ANY_NODE);
     }
-    return new Parsed.Valid(new Fraction(numerator, denominator));
+    return new Parsed.Valid(GpuPart.of(numerator, denominator));
   }
 
   private static Parsed malformed(String shown, String wrong) {
     return new Parsed.Malformed("\"" + shown + "\" " + wrong + "; " + ALLOWED);
-  }
-
-  /** Whether it is a whole number of GPUs, one included. */
-  public boolean whole() {
-    return denominator == 1;
-  }
-
-  /**
-   * Returns the replicas for this share: ⌈f·R⌉.
-   *
-   * @param replicasPerGpu R, at least 1
-   */
-  public int replicas(int replicasPerGpu) {
-    return Math.toIntExact(
-        Math.ceilDiv(Math.multiplyExact(numerator, replicasPerGpu), denominator));
-  }
-
-  /**
-   * Returns the replicas for an amount of a GPU's memory: ⌈m / (usable / R)⌉.
-   *
-   * @param memoryBytes at least 1, at most {@code usableBytes}
-   * @param usableBytes usable memory of one GPU
-   * @param replicasPerGpu R, at least 1
-   */
-  public static int replicasOfMemory(long memoryBytes, long usableBytes, int replicasPerGpu) {
-    if (memoryBytes < 1 || memoryBytes > usableBytes) {
-      throw new IllegalArgumentException(
-          memoryBytes + " bytes are not a share of a GPU with " + usableBytes);
-    }
-    BigInteger[] whole =
-        BigInteger.valueOf(memoryBytes)
-            .multiply(BigInteger.valueOf(replicasPerGpu))
-            .divideAndRemainder(BigInteger.valueOf(usableBytes));
-    return whole[0].intValueExact() + whole[1].signum();
-  }
-
-  /** Whether this share is a whole number of replicas, without rounding up. */
-  public boolean exactIn(int replicasPerGpu) {
-    return Math.multiplyExact(numerator, replicasPerGpu) % denominator == 0;
-  }
-
-  @Override
-  public String toString() {
-    return whole() ? Long.toString(numerator) : numerator + "/" + denominator;
   }
 }

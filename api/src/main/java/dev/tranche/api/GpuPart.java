@@ -27,7 +27,7 @@ public record GpuPart(BigInteger numerator, BigInteger denominator) {
   /**
    * @param replicasPerGpu R that the replicas are counted in, at least 1
    */
-  public static GpuPart of(int replicas, int replicasPerGpu) {
+  public static GpuPart of(long replicas, long replicasPerGpu) {
     return new GpuPart(BigInteger.valueOf(replicas), BigInteger.valueOf(replicasPerGpu));
   }
 
@@ -45,6 +45,16 @@ public record GpuPart(BigInteger numerator, BigInteger denominator) {
     BigInteger[] whole =
         numerator.multiply(BigInteger.valueOf(replicasPerGpu)).divideAndRemainder(denominator);
     return whole[0].add(BigInteger.valueOf(whole[1].signum())).min(REPLICAS_MAX).intValueExact();
+  }
+
+  /** Whether this is a whole number of replicas, without rounding up. */
+  public boolean exactIn(int replicasPerGpu) {
+    return numerator.multiply(BigInteger.valueOf(replicasPerGpu)).mod(denominator).signum() == 0;
+  }
+
+  /** Whether this is a whole number of GPUs. */
+  public boolean isWhole() {
+    return denominator.equals(BigInteger.ONE);
   }
 
   public boolean isNone() {
@@ -72,8 +82,6 @@ public record GpuPart(BigInteger numerator, BigInteger denominator) {
 
   @Override
   public String toString() {
-    return denominator.equals(BigInteger.ONE)
-        ? numerator.toString()
-        : numerator + "/" + denominator;
+    return isWhole() ? numerator.toString() : numerator + "/" + denominator;
   }
 }

@@ -1,7 +1,6 @@
 package dev.tranche.api;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.tranche.api.Fraction.Parsed.Malformed;
 import dev.tranche.api.Fraction.Parsed.Valid;
@@ -45,7 +44,7 @@ class FractionTest {
   @Test
   void replicas_ofEveryTenth_areExact() {
     for (int tenths = 1; tenths <= 10; tenths++) {
-      Fraction fraction = valid(tenths == 10 ? "1" : "0." + tenths);
+      GpuPart fraction = valid(tenths == 10 ? "1" : "0." + tenths);
       assertThat(fraction.replicas(10)).isEqualTo(tenths);
       assertThat(fraction.exactIn(10)).isTrue();
     }
@@ -99,12 +98,6 @@ class FractionTest {
     assertThat(reason).hasSizeLessThan(250);
   }
 
-  @Test
-  void constructor_refusesWhatParseRefuses() {
-    assertThatThrownBy(() -> new Fraction(3, 2)).hasMessageContaining("above 1");
-    assertThatThrownBy(() -> new Fraction(0, 2)).hasMessageContaining("not above 0");
-  }
-
   @ParameterizedTest
   @CsvSource({
     "1, 100, 10, 1",
@@ -117,19 +110,11 @@ class FractionTest {
   })
   void replicasOfMemory_areTheShareRoundedUp(
       long memory, long usable, int replicasPerGpu, int replicas) {
-    assertThat(Fraction.replicasOfMemory(memory, usable, replicasPerGpu)).isEqualTo(replicas);
+    assertThat(GpuPart.of(memory, usable).replicas(replicasPerGpu)).isEqualTo(replicas);
   }
 
-  @Test
-  void replicasOfMemory_refusesMoreThanThereIs() {
-    assertThatThrownBy(() -> Fraction.replicasOfMemory(101, 100, 10))
-        .hasMessageContaining("not a share");
-    assertThatThrownBy(() -> Fraction.replicasOfMemory(0, 100, 10))
-        .hasMessageContaining("not a share");
-  }
-
-  private static Fraction valid(String text) {
-    return ((Valid) Fraction.parse(text)).fraction();
+  private static GpuPart valid(String text) {
+    return ((Valid) Fraction.parse(text)).share();
   }
 
   @ParameterizedTest

@@ -5,7 +5,7 @@ import static java.util.stream.Collectors.joining;
 import static java.util.stream.Collectors.toList;
 import static java.util.stream.Collectors.toMap;
 
-import dev.tranche.api.Fraction;
+import dev.tranche.api.GpuPart;
 import dev.tranche.api.Names;
 import dev.tranche.api.Printable;
 import dev.tranche.webhook.nodes.GpuNode;
@@ -204,7 +204,7 @@ record GpuMemory(
 
   private static List<Integer> replicas(GpuRequests requests, Model model, int replicasPerGpu) {
     return byMemory(requests)
-        .map(r -> Fraction.replicasOfMemory(r.memoryBytes(), model.usableBytes(), replicasPerGpu))
+        .map(r -> GpuPart.of(r.memoryBytes(), model.usableBytes()).replicas(replicasPerGpu))
         .toList();
   }
 

@@ -1,6 +1,5 @@
 package dev.tranche.webhook.mutate;
 
-import dev.tranche.api.Fraction;
 import dev.tranche.api.GpuPart;
 import dev.tranche.api.Names;
 import dev.tranche.webhook.pod.Warning;
@@ -8,7 +7,6 @@ import dev.tranche.webhook.request.GpuRequests;
 import dev.tranche.webhook.request.GpuRequests.Request;
 import dev.tranche.webhook.request.GpuRequests.Wanted;
 import java.math.BigDecimal;
-import java.math.BigInteger;
 import java.util.List;
 
 /**
@@ -28,7 +26,7 @@ record Grant(
     return requests.requests().stream()
         .map(
             request -> {
-              int share = share(request.wanted(), replicasPerGpu, usableBytes);
+              int share = part(request.wanted(), usableBytes).replicas(replicasPerGpu);
               int gpus =
                   request.wanted() instanceof Wanted.Gpus(int whole) ? whole : requests.count();
               int replicas = Math.multiplyExact(share, gpus);
@@ -37,12 +35,12 @@ record Grant(
         .toList();
   }
 
-  private static int share(Wanted wanted, int replicasPerGpu, long usableBytes) {
+  /** Returns what is wanted of each GPU. */
+  private static GpuPart part(Wanted wanted, long usableBytes) {
     return switch (wanted) {
-      case Wanted.Share(Fraction fraction) -> fraction.replicas(replicasPerGpu);
-      case Wanted.Memory(long bytes) ->
-          Fraction.replicasOfMemory(bytes, usableBytes, replicasPerGpu);
-      case Wanted.Gpus gpus -> replicasPerGpu;
+      case Wanted.Share(GpuPart part) -> part;
+      case Wanted.Memory(long bytes) -> GpuPart.of(bytes, usableBytes);
+      case Wanted.Gpus gpus -> GpuPart.of(1, 1);
     };
   }
 
@@ -52,14 +50,7 @@ record Grant(
   }
 
   boolean roundedUp() {
-    return switch (request.wanted()) {
-      case Wanted.Gpus gpus -> false;
-      case Wanted.Share(Fraction fraction) -> !fraction.exactIn(replicasPerGpu);
-      case Wanted.Memory(long bytes) ->
-          !BigInteger.valueOf(bytes)
-              .multiply(BigInteger.valueOf(replicasPerGpu))
-              .equals(BigInteger.valueOf(usableBytes).multiply(BigInteger.valueOf(shareReplicas)));
-    };
+    return !part(request.wanted(), usableBytes).exactIn(replicasPerGpu);
   }
 
   /** The share that is granted on each GPU: a decimal, or a ratio where that has no end. */

@@ -2,6 +2,7 @@ package dev.tranche.webhook.request;
 
 import dev.tranche.api.Demand;
 import dev.tranche.api.Fraction;
+import dev.tranche.api.GpuPart;
 import dev.tranche.api.Names;
 import dev.tranche.api.Printable;
 import dev.tranche.api.Quantity;
@@ -37,7 +38,7 @@ public record GpuRequests(List<Request> requests, int count, Optional<GpuContain
 
   /** What is wanted of each of the pod's GPUs. */
   public sealed interface Wanted {
-    record Share(Fraction fraction) implements Wanted {}
+    record Share(GpuPart part) implements Wanted {}
 
     record Memory(long memoryBytes) implements Wanted {}
 
@@ -86,7 +87,7 @@ public record GpuRequests(List<Request> requests, int count, Optional<GpuContain
   private double gpusAtLeast(Request request) {
     return switch (request.wanted()) {
       case Wanted.Gpus(int gpus) -> gpus;
-      case Wanted.Share(Fraction f) -> (double) count * f.numerator() / f.denominator();
+      case Wanted.Share(GpuPart part) -> count * part.value();
       case Wanted.Memory memory -> count * SHARE_MIN;
     };
   }
@@ -95,7 +96,8 @@ public record GpuRequests(List<Request> requests, int count, Optional<GpuContain
   public int gpus(Request request) {
     return switch (request.wanted()) {
       case Wanted.Gpus(int gpus) -> gpus;
-      case Wanted.Share(Fraction f) when f.whole() -> Math.max(count, (int) f.numerator());
+      case Wanted.Share(GpuPart part) when part.isWhole() ->
+          Math.max(count, part.numerator().intValueExact());
       case Wanted.Share share -> count;
       case Wanted.Memory memory -> count;
     };
@@ -256,7 +258,7 @@ public record GpuRequests(List<Request> requests, int count, Optional<GpuContain
 
   private static Optional<Wanted> share(String key, String value, Messages messages) {
     return switch (Fraction.parse(value)) {
-      case Fraction.Parsed.Valid(Fraction fraction) -> Optional.of(new Wanted.Share(fraction));
+      case Fraction.Parsed.Valid(GpuPart share) -> Optional.of(new Wanted.Share(share));
       case Fraction.Parsed.Malformed(String reason) -> {
         messages.deny(Denial.FRACTION_MALFORMED.of(key, reason));
         yield Optional.empty();
@@ -292,7 +294,7 @@ public record GpuRequests(List<Request> requests, int count, Optional<GpuContain
     var first = new HashMap<Container, Request>();
     for (Request request : requests) {
       boolean several =
-          request.wanted() instanceof Wanted.Share(Fraction f) && f.numerator() > f.denominator();
+          request.wanted() instanceof Wanted.Share(GpuPart part) && part.exceedsOneGpu();
       if (count > 1 && several) {
         messages.deny(Denial.COUNT_WITH_WHOLE_GPUS.of(Names.GPU_COUNT, count, request.text()));
       }
