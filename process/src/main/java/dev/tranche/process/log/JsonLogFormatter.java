@@ -1,8 +1,6 @@
 package dev.tranche.process.log;
 
 import dev.tranche.api.Printable;
-import java.io.PrintWriter;
-import java.io.StringWriter;
 import java.util.logging.Formatter;
 import java.util.logging.LogRecord;
 
@@ -19,9 +17,8 @@ public final class JsonLogFormatter extends Formatter {
     line.append("\",\"message\":\"");
     line.append(quoted(String.valueOf(formatMessage(logged)), LogFormatter.MESSAGE_CHARS_MAX));
     if (logged.getThrown() != null) {
-      var trace = new StringWriter();
-      logged.getThrown().printStackTrace(new PrintWriter(trace));
-      line.append("\",\"exception\":\"").append(quoted(trace.toString(), TRACE_CHARS_MAX));
+      String trace = LogFormatter.trace(logged.getThrown());
+      line.append("\",\"exception\":\"").append(quoted(trace, TRACE_CHARS_MAX));
     }
     return line.append("\"}\n").toString();
   }

@@ -1,12 +1,13 @@
 package dev.tranche.process.log;
 
 import dev.tranche.api.Printable;
+import java.io.PrintWriter;
+import java.io.StringWriter;
 import java.time.ZoneOffset;
 import java.time.format.DateTimeFormatter;
 import java.util.logging.Formatter;
 import java.util.logging.Level;
 import java.util.logging.LogRecord;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Formats each record as one line, whatever foreign text it contains. A stack trace follows in
@@ -17,8 +18,7 @@ public final class LogFormatter extends Formatter {
   /** Enough for our longest line, which shows a whole configuration. */
   static final int MESSAGE_CHARS_MAX = 8_192;
 
-  private static final int CAUSES_MAX = 8;
-  private static final int FRAMES_MAX = 64;
+  private static final int TRACE_LINES_MAX = 256;
   static final DateTimeFormatter TIME =
       DateTimeFormatter.ofPattern("uuuu-MM-dd'T'HH:mm:ss.SSS'Z'").withZone(ZoneOffset.UTC);
 
@@ -34,8 +34,19 @@ public final class LogFormatter extends Formatter {
             .append(": ")
             .append(Printable.of(String.valueOf(formatMessage(logged)), MESSAGE_CHARS_MAX))
             .append('\n');
-    append(logged.getThrown(), line);
+    if (logged.getThrown() != null) {
+      trace(logged.getThrown())
+          .lines()
+          .limit(TRACE_LINES_MAX)
+          .forEach(each -> line.append('\t').append(Printable.message(each.strip())).append('\n'));
+    }
     return line.toString();
+  }
+
+  static String trace(Throwable thrown) {
+    var trace = new StringWriter();
+    thrown.printStackTrace(new PrintWriter(trace));
+    return trace.toString();
   }
 
   /** Returns the level's name as other programs of a cluster write it. */
@@ -51,19 +62,5 @@ public final class LogFormatter extends Formatter {
       return "INFO";
     }
     return value >= Level.FINE.intValue() ? "DEBUG" : "TRACE";
-  }
-
-  private static void append(@Nullable Throwable thrown, StringBuilder to) {
-    Throwable cause = thrown;
-    for (int i = 0; cause != null && i < CAUSES_MAX; i++) {
-      to.append(i == 0 ? "\t" : "\tCaused by: ")
-          .append(Printable.of(String.valueOf(cause), MESSAGE_CHARS_MAX))
-          .append('\n');
-      StackTraceElement[] frames = cause.getStackTrace();
-      for (int f = 0; f < Math.min(frames.length, FRAMES_MAX); f++) {
-        to.append("\t\tat ").append(frames[f]).append('\n');
-      }
-      cause = cause.getCause();
-    }
   }
 }

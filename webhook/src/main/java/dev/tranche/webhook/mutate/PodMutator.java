@@ -54,7 +54,13 @@ public final class PodMutator {
   public Mutation mutate(JsonNode pod, MutationRules.Cluster cluster) {
     var arrived = new PodView(pod);
     Optional<Problem> tooLarge =
-        SizeLimits.tooLarge(arrived).or(() -> SizeLimits.aboveAnyNode(arrived, rules.resources()));
+        SizeLimits.tooLarge(arrived)
+            .or(
+                () ->
+                    rules.resources().stream()
+                        .map(resource -> PodRules.requests(arrived, List.of(), resource))
+                        .flatMap(requests -> SizeLimits.aboveAnyNode(requests).stream())
+                        .findFirst());
     if (tooLarge.isPresent()) {
       return Denied.of(List.of(tooLarge.get()));
     }

@@ -6,7 +6,6 @@ import com.fasterxml.jackson.databind.JsonNode;
 import dev.tranche.api.Demand;
 import dev.tranche.api.Names;
 import dev.tranche.api.Printable;
-import dev.tranche.api.RequestBounds;
 import dev.tranche.webhook.pod.Denial;
 import dev.tranche.webhook.pod.Messages;
 import dev.tranche.webhook.pod.PodView;
@@ -54,7 +53,7 @@ final class PodRules {
       checkPod(pod, messages);
     }
     List<Demand.Request> all = requests(pod, granted.list(), resource);
-    Optional<Problem> many = SizeLimits.tooManyWithGpus(all);
+    Optional<Problem> many = SizeLimits.aboveAnyNode(all);
     if (many.isPresent()) {
       messages.deny(many.get());
       return;
@@ -131,13 +130,6 @@ final class PodRules {
               several ? "several GPUs" : demand.peakReplicas() + " replicas at the same time"));
       return;
     }
-    if (demand.peakReplicas() > RequestBounds.REPLICAS_MAX) {
-      messages.deny(
-          Denial.ABOVE_ANY_NODE.of(
-              "%d replicas of 1/%d GPU".formatted(demand.peakReplicas(), replicas),
-              String.valueOf(RequestBounds.REPLICAS_MAX)));
-      return;
-    }
     int gpusMax = granularity.gpusMax().orElse(Integer.MAX_VALUE);
     int shares = demand.containers().stream().mapToInt(Demand.Container::gpus).max().orElse(0);
     if (shares > gpusMax || demand.peakReplicas() > (long) gpusMax * replicas) {
@@ -147,7 +139,7 @@ final class PodRules {
   }
 
   /** Returns what the containers request, as the extender will read it. */
-  private static List<Demand.Request> requests(PodView pod, List<Grant> grants, String resource) {
+  static List<Demand.Request> requests(PodView pod, List<Grant> grants, String resource) {
     Map<Container, Integer> granted =
         grants.stream()
             .collect(toMap(g -> g.request().container(), Grant::replicas, (first, twice) -> first));

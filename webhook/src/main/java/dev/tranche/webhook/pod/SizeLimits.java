@@ -5,7 +5,6 @@ import dev.tranche.api.Demand;
 import dev.tranche.api.Printable;
 import dev.tranche.api.RequestBounds;
 import dev.tranche.webhook.pod.PodView.Container;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 
@@ -45,40 +44,16 @@ public final class SizeLimits {
     return spec.path("initContainers").size() + spec.path("containers").size() > CONTAINERS_MAX;
   }
 
-  /**
-   * Finds pods that request more replicas than any node has, or from too many containers.
-   *
-   * @param resources whose replicas are counted
-   */
-  public static Optional<Problem> aboveAnyNode(PodView pod, List<String> resources) {
-    for (String resource : resources) {
-      List<Demand.Request> requests = new ArrayList<>();
-      for (Container container : pod.containers()) {
-        int replicas = container.replicas(resource);
-        if (replicas > 0) {
-          requests.add(new Demand.Request(container.name(), container.kind(), replicas));
-        }
-      }
-      Optional<Problem> many = tooManyWithGpus(requests);
-      if (many.isPresent()) {
-        return many;
-      }
-      if (Demand.peakReplicas(requests) > RequestBounds.REPLICAS_MAX) {
-        return Optional.of(
-            Denial.ABOVE_ANY_NODE.of(
-                "more than %d of %s".formatted(RequestBounds.REPLICAS_MAX, resource),
-                String.valueOf(RequestBounds.REPLICAS_MAX)));
-      }
-    }
-    return Optional.empty();
-  }
-
-  /** Finds requests of more containers than the extender reads. */
-  public static Optional<Problem> tooManyWithGpus(List<Demand.Request> requests) {
+  /** Finds requests of more replicas than any node has, or of more containers than are read. */
+  public static Optional<Problem> aboveAnyNode(List<Demand.Request> requests) {
     long count = requests.stream().filter(request -> request.replicas() > 0).count();
-    return count > RequestBounds.CONTAINERS_MAX
-        ? refuse(
-            count + " containers that request GPUs", String.valueOf(RequestBounds.CONTAINERS_MAX))
+    if (count > RequestBounds.CONTAINERS_MAX) {
+      return refuse(
+          count + " containers that request GPUs", String.valueOf(RequestBounds.CONTAINERS_MAX));
+    }
+    String most = String.valueOf(RequestBounds.REPLICAS_MAX);
+    return Demand.peakReplicas(requests) > RequestBounds.REPLICAS_MAX
+        ? Optional.of(Denial.ABOVE_ANY_NODE.of("more than " + most + " replicas", most))
         : Optional.empty();
   }
 
