@@ -39,6 +39,7 @@ public final class ApiWriter implements ApiServer, ApiWrites {
   private final List<String> resources;
   private final Loop loop;
   private final Workers binds;
+  private final Workers reads;
   private final Binder binder;
   private final Counter expiredBinds;
   private final Workers writes;
@@ -55,6 +56,8 @@ public final class ApiWriter implements ApiServer, ApiWrites {
     this.resources = List.copyOf(resources);
     this.loop = loop;
     this.binds = new Workers("binds", 64, 512, metrics);
+    // An outage of the API server may leave a thousand binds unknown.
+    this.reads = new Workers("reads", 16, 1_024, metrics);
     this.binder = new Binder(client);
     this.expiredBinds =
         metrics.counter(
@@ -109,7 +112,7 @@ public final class ApiWriter implements ApiServer, ApiWrites {
   public Future<Optional<PodFacts>> pod(String key) {
     String[] names = key.split("/", 2);
     return submit(
-        binds,
+        reads,
         () ->
             Optional.ofNullable(client.pods().inNamespace(names[0]).withName(names[1]).get())
                 .flatMap(pod -> PodReader.fields(pod).read().facts(resources)));
@@ -162,6 +165,7 @@ public final class ApiWriter implements ApiServer, ApiWrites {
 
   public void close() {
     binds.close();
+    reads.close();
     writes.close();
     events.close();
     rejections.close();

@@ -6,13 +6,10 @@ import dev.tranche.extender.ledger.Hold;
 import dev.tranche.extender.ledger.Ledger;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.ledger.Timing;
-import dev.tranche.extender.load.LoadCache;
 import dev.tranche.extender.placement.Placement;
-import dev.tranche.extender.preempt.BudgetStore;
 import dev.tranche.extender.preempt.Candidates;
 import dev.tranche.extender.preempt.ReplicaBound;
 import dev.tranche.extender.preempt.Victims;
-import dev.tranche.extender.snapshot.NodeEvaluator;
 import dev.tranche.extender.snapshot.NodeFit;
 import dev.tranche.extender.snapshot.Trials;
 import dev.tranche.extender.snapshot.Turn;
@@ -25,7 +22,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import java.util.function.LongSupplier;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -36,24 +32,18 @@ import org.jspecify.annotations.Nullable;
  * that node.
  */
 public final class NominationPlanner {
+  private final SchedulingCore core;
   private final NominatedPods nominees;
   private final Ledger ledger;
-  private final LoadCache loads;
-  private final NodeEvaluator evaluator;
-  private final BudgetStore budgets;
   private final StateWriter state;
-  private final LongSupplier clockMs;
   private final Turn turn;
 
   NominationPlanner(SchedulingCore core, NominatedPods nominees, StateWriter state) {
+    this.core = core;
     this.nominees = nominees;
     this.ledger = core.ledger;
-    this.loads = core.loads;
-    this.evaluator = core.evaluator;
-    this.budgets = core.budgets;
     this.state = state;
-    this.clockMs = core.clockMs;
-    this.turn = new Turn(clockMs);
+    this.turn = new Turn(core.clockMs);
   }
 
   /**
@@ -65,7 +55,7 @@ public final class NominationPlanner {
       return;
     }
     List<Unplanned> unplanned = nominees.unplanned();
-    long nowMs = clockMs.getAsLong();
+    long nowMs = core.clockMs.getAsLong();
     turn.begin();
     try {
       for (Unplanned each : unplanned) {
@@ -84,7 +74,7 @@ public final class NominationPlanner {
     } catch (Turn.Over over) {
       throw over;
     } catch (RuntimeException bug) {
-      evaluator.failed(each.nominee().node, bug);
+      core.evaluator.failed(each.nominee().node, bug);
     }
   }
 
@@ -99,7 +89,7 @@ public final class NominationPlanner {
       // The hold elsewhere may expire: the pod then needs the GPUs of its nominated node again.
       return;
     }
-    boolean late = clockMs.getAsLong() - nominee.sinceMs >= Timing.DEFAULT.nominatedMs();
+    boolean late = core.clockMs.getAsLong() - nominee.sinceMs >= Timing.DEFAULT.nominatedMs();
     nominee.planDone = elsewhere.isPresent() || late;
     if (nominee.planDone || tried(nominee.node).equals(nominee.tried)) {
       return;
@@ -121,14 +111,15 @@ public final class NominationPlanner {
       return before;
     }
     var attempt =
-        new Attempt(version, new Trials(evaluator, ledger, pod, turn), budgets.budgets(turn));
+        new Attempt(
+            version, new Trials(core.evaluator, ledger, pod, turn), core.budgets.budgets(turn));
     nominee.attempt = attempt;
     return attempt;
   }
 
   private Tried tried(String node) {
-    boolean budgetsRead = budgets.whyNotReady().isEmpty();
-    return new Tried(ledger.version(node), loads.version(node), budgetsRead);
+    boolean budgetsRead = core.budgets.whyNotReady().isEmpty();
+    return new Tried(ledger.version(node), core.loads.version(node), budgetsRead);
   }
 
   /**
@@ -149,12 +140,12 @@ public final class NominationPlanner {
    */
   private Optional<Placement> expected(
       PodFacts pod, String node, Set<String> terminating, Attempt attempt) {
-    if (budgets.whyNotReady().isPresent()) {
+    if (core.budgets.whyNotReady().isPresent()) {
       // Victims are chosen by PodDisruptionBudgets; without these, others would be chosen.
       return Optional.empty();
     }
     var candidates =
-        Candidates.of(ledger, pod, node, clockMs.getAsLong()).stream()
+        Candidates.of(ledger, pod, node, core.clockMs.getAsLong()).stream()
             .filter(candidate -> !terminating.contains(candidate.pod().uid()))
             .toList();
     Trials trials = attempt.trials();

@@ -1,14 +1,11 @@
 package dev.tranche.extender.state;
 
 import dev.tranche.extender.core.SchedulingCore;
-import dev.tranche.extender.ledger.Ledger;
 import dev.tranche.extender.ledger.NodeFacts;
 import dev.tranche.extender.limit.NodeRate;
 import dev.tranche.extender.metrics.ExtenderMetrics;
-import dev.tranche.extender.snapshot.NodeEvaluator;
 import io.vertx.core.Future;
 import java.util.Optional;
-import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -22,14 +19,12 @@ public final class PodWaker {
    */
   static final NodeRate.Limits RATE = new NodeRate.Limits(10, 10_000, 10, 1);
 
+  private final SchedulingCore core;
   private final ReadinessGate readiness;
-  private final Ledger ledger;
-  private final NodeEvaluator evaluator;
   private final UnschedulablePods waiting;
   private final ApiServer api;
   private final NodeRate rate;
   private final ExtenderMetrics metrics;
-  private final LongSupplier clockMs;
   private boolean firstWakeDue = true;
   private long firstWakeAtMs = Long.MIN_VALUE / 2;
   private @Nullable Future<?> firstWake;
@@ -40,25 +35,23 @@ public final class PodWaker {
       UnschedulablePods waiting,
       ApiServer api,
       ExtenderMetrics metrics) {
+    this.core = core;
     this.readiness = readiness;
-    this.ledger = core.ledger;
-    this.evaluator = core.evaluator;
     this.waiting = waiting;
     this.api = api;
     this.rate = new NodeRate("wake-ups", RATE, core.clockMs, metrics);
     this.metrics = metrics;
-    this.clockMs = core.clockMs;
   }
 
   /** Runs one turn; must be called after the Ledger has applied what is due. */
   public void tick() {
     if (readiness.notDeciding().or(readiness::awaitingFirstReports).isEmpty()) {
-      wakeAllOnce(clockMs.getAsLong());
+      wakeAllOnce(core.clockMs.getAsLong());
     } else {
       firstWakeDue = true;
       firstWake = null;
     }
-    waiting.wake(evaluator::policyOf, clockMs, rate::available, this::wakeFitting);
+    waiting.wake(core.evaluator::policyOf, core.clockMs, rate::available, this::wakeFitting);
   }
 
   /** Wakes all rejected pods; tried again a second later if it fails. */
@@ -76,8 +69,8 @@ public final class PodWaker {
   }
 
   private Optional<String> anyNode() {
-    return ledger.nodes().stream()
-        .filter(node -> ledger.node(node).filter(NodeFacts::advertises).isPresent())
+    return core.ledger.nodes().stream()
+        .filter(node -> core.ledger.node(node).filter(NodeFacts::advertises).isPresent())
         .findFirst();
   }
 

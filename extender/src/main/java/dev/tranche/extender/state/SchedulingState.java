@@ -15,7 +15,6 @@ public final class SchedulingState {
   public final StateWriter writer;
   public final NominationPlanner nominations;
   public final PodWaker waker;
-  public final RecentlyFilteredPods recentlyFiltered = new RecentlyFilteredPods();
 
   public SchedulingState(
       SchedulingCore core, NodePlugins nodes, ApiServer api, ExtenderMetrics metrics) {

@@ -1,28 +1,22 @@
 package dev.tranche.extender.state;
 
 import dev.tranche.extender.core.SchedulingCore;
-import dev.tranche.extender.explain.Explanations;
 import dev.tranche.extender.ledger.Assignment;
 import dev.tranche.extender.ledger.Decision;
 import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.ledger.GpuFacts;
-import dev.tranche.extender.ledger.Ledger;
 import dev.tranche.extender.ledger.NodeState;
 import dev.tranche.extender.ledger.PodFacts;
-import dev.tranche.extender.load.LoadCache;
 import dev.tranche.extender.load.LoadCache.LoadChange;
 import dev.tranche.extender.load.LoadReading;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.snapshot.NodeFit;
-import dev.tranche.extender.snapshot.NodeFitCache;
-import dev.tranche.extender.snapshot.PackedPolicy;
 import dev.tranche.process.log.LineLimiter;
 import io.vertx.core.Future;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.function.LongSupplier;
 import java.util.stream.Collectors;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -34,26 +28,16 @@ import org.slf4j.LoggerFactory;
 public final class StateWriter {
   private static final Logger LOG = LoggerFactory.getLogger(StateWriter.class);
 
+  private final SchedulingCore core;
   private final LineLimiter driftLog = new LineLimiter(LOG, "drift on node");
-  private final Ledger ledger;
-  private final LoadCache loads;
-  private final NodeFitCache evaluations;
-  private final PackedPolicy packing;
-  private final Explanations explanations;
   final UnschedulablePods waiting;
   final NominatedPods nominees;
   private final PodChecks podChecks;
   private final NodePlugins nodes;
   private final ExtenderMetrics metrics;
-  private final LongSupplier clockMs;
 
   StateWriter(SchedulingCore core, NodePlugins nodes, ApiServer api, ExtenderMetrics metrics) {
-    this.ledger = core.ledger;
-    this.loads = core.loads;
-    this.evaluations = core.fits;
-    this.packing = core.packing;
-    this.explanations = core.explanations;
-    this.clockMs = core.clockMs;
+    this.core = core;
     this.waiting = new UnschedulablePods(core, metrics);
     this.nominees = new NominatedPods(core.ledger, core.clockMs);
     this.podChecks = new PodChecks(api::pod, core.clockMs, metrics);
@@ -71,7 +55,7 @@ public final class StateWriter {
       case Event.NodeSeen(var node) -> nodes.configure(node.name(), node.config());
       case Event.NodeGone(String name) -> forget(name);
       // The node's last reports may have come after the Node was deleted.
-      case Event.StreamLost(String name) when ledger.node(name).isEmpty() -> forget(name);
+      case Event.StreamLost(String name) when core.ledger.node(name).isEmpty() -> forget(name);
       default -> {}
     }
     logFailure(carryOut(event));
@@ -79,7 +63,7 @@ public final class StateWriter {
       case Event.PodSeen(PodFacts pod) -> nominees.update(pod.uid());
       case Event.PodGone(String uid, String key) -> {
         nominees.update(uid);
-        explanations.podGone(uid, key);
+        core.explanations.podGone(uid, key);
       }
       case Event.PodChecked checked -> nominees.update(checked.uid());
       // Filter decides about the pod again.
@@ -93,7 +77,7 @@ public final class StateWriter {
     if (pod.node() != null || pod.ended()) {
       waiting.forget(pod.uid());
       // The size of a plain request is not known before its node has reported R.
-      pod.stampedReplicas().ifPresent(r -> packing.learn(pod, r));
+      pod.stampedReplicas().ifPresent(r -> core.packing.learn(pod, r));
     }
   }
 
@@ -105,29 +89,29 @@ public final class StateWriter {
   /** Applies a node's report: its holdings and its load. */
   public void reported(Event.Reported report, Map<String, LoadReading> readings) {
     logFailure(carryOut(report));
-    evaluations.learn(report, readings);
-    LoadChange change = loads.put(report.node(), readings, () -> uuids(report.state()));
+    core.fits.learn(report, readings);
+    LoadChange change = core.loads.put(report.node(), readings, () -> uuids(report.state()));
     if (change == LoadChange.MEMORY_FREED) {
       waiting.changed(report.node());
     }
-    evaluations.measured(report.node(), change);
+    core.fits.measured(report.node(), change);
   }
 
   /** Applies the time that has passed: what is due ends. */
   public void tick() {
     apply(new Event.Tick());
-    evaluations.markChangedNodes();
+    core.fits.markChangedNodes();
   }
 
   /** Records a rejected pod, which waits until it fits on one of these nodes. */
   public void rejected(PodFacts pod, List<NodeFit> refused) {
-    waiting.rejected(pod, refused, clockMs.getAsLong());
+    waiting.rejected(pod, refused);
   }
 
   private Future<Void> carryOut(Event event) {
-    packing.apply(event);
+    core.packing.apply(event);
     var acks = new ArrayList<Future<Void>>(1);
-    for (Decision decision : ledger.apply(event, clockMs.getAsLong())) {
+    for (Decision decision : core.ledger.apply(event, core.clockMs.getAsLong())) {
       try {
         carryOut(decision, acks);
       } catch (RuntimeException bug) {
@@ -154,7 +138,7 @@ public final class StateWriter {
               actual);
         }
       }
-      case Decision.CheckPod check -> podChecks.check(check, clockMs.getAsLong(), this::apply);
+      case Decision.CheckPod check -> podChecks.check(check, core.clockMs.getAsLong(), this::apply);
       case Decision.BackedOff(String node, long forMs) -> {
         metrics.ackBackoffs.increment();
         LOG.warn(
@@ -171,7 +155,7 @@ public final class StateWriter {
   }
 
   private Future<Void> assign(String node, Assignment assignment) {
-    long sentAtMs = clockMs.getAsLong();
+    long sentAtMs = core.clockMs.getAsLong();
     return nodes
         .assign(node, assignment)
         .onSuccess(acknowledged -> apply(new Event.Acknowledged(node)))
@@ -183,10 +167,10 @@ public final class StateWriter {
   }
 
   private void forget(String node) {
-    loads.forget(node);
+    core.loads.forget(node);
     nodes.forget(node);
-    evaluations.forget(node);
-    packing.forget(node);
+    core.fits.forget(node);
+    core.packing.forget(node);
   }
 
   private static Set<String> uuids(NodeState state) {

@@ -1,20 +1,15 @@
 package dev.tranche.extender.verb;
 
 import dev.tranche.extender.core.SchedulingCore;
-import dev.tranche.extender.explain.Explanations;
 import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.ledger.Hold;
-import dev.tranche.extender.ledger.Ledger;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.placement.Placement;
 import dev.tranche.extender.placement.Placer;
-import dev.tranche.extender.snapshot.NodeEvaluator;
 import dev.tranche.extender.snapshot.NodeFit;
 import dev.tranche.extender.state.ApiServer;
 import dev.tranche.extender.state.ApiServer.BindOutcome;
-import dev.tranche.extender.state.ReadinessGate;
-import dev.tranche.extender.state.RecentlyFilteredPods;
 import dev.tranche.extender.state.SchedulingState;
 import dev.tranche.extender.state.StateWriter;
 import io.vertx.core.Future;
@@ -41,23 +36,17 @@ public final class Bind {
 
   private static final Logger LOG = LoggerFactory.getLogger(Bind.class);
 
-  private final ReadinessGate readiness;
-  private final Ledger ledger;
-  private final NodeEvaluator evaluator;
+  private final SchedulingCore core;
+  private final SchedulingState shared;
   private final StateWriter state;
-  private final Explanations explanations;
-  private final RecentlyFilteredPods recentlyFiltered;
   private final ApiServer api;
   private final ExtenderMetrics metrics;
   private final Map<String, Flight> inFlight = new HashMap<>();
 
   public Bind(SchedulingCore core, SchedulingState shared, ApiServer api, ExtenderMetrics metrics) {
-    this.readiness = shared.readiness;
-    this.ledger = core.ledger;
-    this.evaluator = core.evaluator;
+    this.core = core;
+    this.shared = shared;
     this.state = shared.writer;
-    this.explanations = core.explanations;
-    this.recentlyFiltered = shared.recentlyFiltered;
     this.api = api;
     this.metrics = metrics;
     metrics.gauge("tranche.extender.binds.in.flight", "Binds in progress.", inFlight::size);
@@ -76,22 +65,18 @@ public final class Bind {
           ? flying.result()
           : error("pod " + key + " is being bound to node " + flying.node());
     }
-    Optional<Hold> bound = ledger.hold(uid).filter(h -> h.stage() == Hold.Stage.BOUND);
+    Optional<Hold> bound = core.ledger.hold(uid).filter(h -> h.stage() == Hold.Stage.BOUND);
     if (bound.isPresent()) {
       return bound(key, bound.get().node(), node);
     }
-    Optional<String> notReady = readiness.notDeciding();
+    Optional<String> notReady = shared.readiness.notDeciding();
     if (notReady.isPresent()) {
       return error(notReady.get());
     }
     if (inFlight.size() >= IN_FLIGHT_MAX) {
       return error(IN_FLIGHT_MAX + " binds are in progress; the pod will be retried");
     }
-    Optional<PodFacts> known = ledger.pod(uid);
-    if (known.isEmpty()
-        && recentlyFiltered.get(uid).filter(pod -> pod.key().equals(key)).isEmpty()) {
-      return error("pod " + key + " was not filtered here; it will be retried");
-    }
+    Optional<PodFacts> known = core.ledger.pod(uid);
     Future<Optional<String>> result =
         known.map(pod -> start(pod, key, node)).orElseGet(() -> readPodThenStart(key, uid, node));
     inFlight.put(uid, new Flight(node, result));
@@ -149,7 +134,7 @@ public final class Bind {
     if (pod.servedByOthers()) {
       return bindElsewhere(pod, node);
     }
-    NodeFit now = evaluator.evaluate(pod, node);
+    NodeFit now = core.evaluator.evaluate(pod, node);
     if (now.notAcknowledging()) {
       return error(
           "node %s does not acknowledge assignments and temporarily gets no pods; pod %s will be retried"
@@ -160,11 +145,12 @@ public final class Bind {
       return refusedForSpace(pod, now);
     }
     Placement place = placement.get();
-    Supplier<Optional<String>> expiry = readiness.expiry(SEND_WITHIN_MS);
+    Supplier<Optional<String>> expiry = shared.readiness.expiry(SEND_WITHIN_MS);
     return sendAssignment(pod, node, place)
         .compose(
             acknowledged ->
-                readiness
+                shared
+                    .readiness
                     .notDeciding()
                     .map(why -> leadershipLost(pod, why))
                     .orElseGet(() -> post(pod, now, place, expiry)),
@@ -175,12 +161,12 @@ public final class Bind {
 
   /** Posts the Binding alone: kube-scheduler has allocated the GPUs, and the Ledger has no part. */
   private Future<Optional<String>> bindElsewhere(PodFacts pod, String node) {
-    if (PodsOfOthers.mayCountReplicas(ledger, node)) {
+    if (PodsOfOthers.mayCountReplicas(core.ledger, node)) {
       return error(
           "node %s has a device plugin, and pod %s counts GPUs of nodes that others serve"
               .formatted(node, pod.key()));
     }
-    return api.bind(pod, node, Map.of(), readiness.expiry(SEND_WITHIN_MS))
+    return api.bind(pod, node, Map.of(), shared.readiness.expiry(SEND_WITHIN_MS))
         .map(outcome -> notBound(pod, node, outcome));
   }
 
@@ -217,7 +203,8 @@ public final class Bind {
    * yet. Such a node need not be full.
    */
   private Future<Optional<String>> refusedForSpace(PodFacts pod, NodeFit now) {
-    Optional<String> awaiting = readiness.awaitingFirstReports().filter(why -> now.notReported());
+    Optional<String> awaiting =
+        shared.readiness.awaitingFirstReports().filter(why -> now.notReported());
     if (awaiting.isPresent()) {
       return error(awaiting.get());
     }
@@ -231,7 +218,7 @@ public final class Bind {
    */
   private Optional<Placement> decide(PodFacts pod, NodeFit now) {
     Optional<Placement> held =
-        ledger
+        core.ledger
             .hold(pod.uid())
             .filter(h -> h.node().equals(now.node()))
             .filter(h -> stillFits(h, now))
@@ -284,7 +271,7 @@ public final class Bind {
     switch (outcome) {
       case BindOutcome.Bound() -> {
         state.apply(new Event.BindDone(pod.uid()));
-        explanations.bound(pod, evaluator.policyOf(pod), now, place);
+        core.explanations.bound(pod, core.evaluator.policyOf(pod), now, place);
       }
       case BindOutcome.BoundElsewhere(String other) -> {
         // Moves the hold to the pod's actual node; the informer delivers the rest.

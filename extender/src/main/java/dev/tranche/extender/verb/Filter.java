@@ -1,7 +1,6 @@
 package dev.tranche.extender.verb;
 
 import dev.tranche.extender.core.SchedulingCore;
-import dev.tranche.extender.explain.Explanations;
 import dev.tranche.extender.gang.Gangs;
 import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.ledger.Hold;
@@ -17,11 +16,7 @@ import dev.tranche.extender.snapshot.NodeFit;
 import dev.tranche.extender.snapshot.Offer;
 import dev.tranche.extender.snapshot.PackedPolicy;
 import dev.tranche.extender.snapshot.Turn;
-import dev.tranche.extender.state.NominationPlanner;
-import dev.tranche.extender.state.ReadinessGate;
-import dev.tranche.extender.state.RecentlyFilteredPods;
 import dev.tranche.extender.state.SchedulingState;
-import dev.tranche.extender.state.StateWriter;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import java.util.ArrayList;
@@ -50,15 +45,10 @@ public final class Filter {
   private static final String UNACKNOWLEDGED =
       "only nodes that do not acknowledge assignments fit; the pod will be retried";
 
-  private final ReadinessGate readiness;
+  private final SchedulingCore core;
+  private final SchedulingState shared;
   private final Ledger ledger;
   private final NodeEvaluator evaluator;
-  private final NominationPlanner nominations;
-  private final StateWriter state;
-  private final PackedPolicy packing;
-  private final Explanations explanations;
-  private final Gangs gangs;
-  private final RecentlyFilteredPods recentlyFiltered;
   private final ExtenderMetrics metrics;
   private final int offeredMax;
   private final Consumer<Runnable> loop;
@@ -89,15 +79,10 @@ public final class Filter {
       ExtenderMetrics metrics,
       int offeredMax,
       Consumer<Runnable> loop) {
-    this.readiness = shared.readiness;
+    this.core = core;
+    this.shared = shared;
     this.ledger = core.ledger;
     this.evaluator = core.evaluator;
-    this.nominations = shared.nominations;
-    this.state = shared.writer;
-    this.packing = core.packing;
-    this.explanations = core.explanations;
-    this.gangs = core.gangs;
-    this.recentlyFiltered = shared.recentlyFiltered;
     this.metrics = metrics;
     this.offeredMax = offeredMax;
     this.loop = loop;
@@ -106,7 +91,7 @@ public final class Filter {
 
   /** Records what a pod requests beside GPUs. */
   public void requested(String uid, HostRequest request) {
-    packing.requested(uid, request);
+    core.packing.requested(uid, request);
   }
 
   public sealed interface Answer {
@@ -170,11 +155,10 @@ public final class Filter {
   }
 
   private Answer elsewhere(PodFacts pod, List<String> names) {
-    Optional<String> notReady = readiness.notDeciding();
+    Optional<String> notReady = shared.readiness.notDeciding();
     if (notReady.isPresent()) {
       return new Answer.Undecided(notReady.get());
     }
-    recentlyFiltered.put(pod);
     Answer answer = PodsOfOthers.filter(ledger, pod, names);
     if (answer instanceof Answer.Nodes(var offered, var refused)) {
       refused.forEach((reason, nodes) -> metrics.denied(reason, nodes.size()));
@@ -237,10 +221,10 @@ public final class Filter {
     /** An error ends the attempt of the whole gang, as a refusal may; see {@link #refused}. */
     private void settle(Answer answer) {
       switch (answer) {
-        case Answer.Undecided undecided -> release(gangs.undecided(group));
+        case Answer.Undecided undecided -> release(core.gangs.undecided(group));
         case Answer.Nodes(var offered, var reasons) -> {
           if (!offered.isEmpty()) {
-            gangs.fits(group, pod.uid(), clockMs.getAsLong());
+            core.gangs.fits(group, pod.uid(), clockMs.getAsLong());
           }
         }
       }
@@ -255,29 +239,26 @@ public final class Filter {
       Gangs.Refusal refusal =
           group.isEmpty()
               ? Gangs.Refusal.NONE
-              : gangs.refused(
+              : core.gangs.refused(
                   group, pod.uid(), uid -> ledger.pod(uid).isPresent(), clockMs.getAsLong());
       release(refusal.release());
       if (refusal.release().isEmpty()) {
-        state.rejected(pod, refused);
+        shared.writer.rejected(pod, refused);
       }
-      explanations.rejected(pod, refused, refusal.sentence());
+      core.explanations.rejected(pod, refused, refusal.sentence());
     }
 
     private @Nullable Answer begin() {
-      Optional<String> notReady = readiness.notDeciding();
+      Optional<String> notReady = shared.readiness.notDeciding();
       if (notReady.isPresent()) {
         return new Answer.Undecided(notReady.get());
-      }
-      if (!begun) {
-        recentlyFiltered.put(pod);
       }
       @Nullable Answer bound = bindUnderWay(pod, names);
       if (bound == null && !begun) {
         begun = true;
-        nominations.planAll();
+        shared.nominations.planAll();
         // Drops the pod's tentative hold: this decision, or another pod's, may need those replicas.
-        state.apply(new Event.Release(pod.uid()));
+        shared.writer.apply(new Event.Release(pod.uid()));
       }
       return bound;
     }
@@ -337,7 +318,7 @@ public final class Filter {
       if (!transience.known()) {
         return null;
       }
-      explanations.filtered(pod, evaluator.policyOf(pod), fitting, refused);
+      core.explanations.filtered(pod, evaluator.policyOf(pod), fitting, refused);
       if (transience.why().isPresent()) {
         return new Answer.Undecided(transience.why().get());
       }
@@ -368,7 +349,7 @@ public final class Filter {
       }
       long endMs = endMs(msMax);
       boolean looked = false;
-      Set<String> own = group.isEmpty() ? Set.of() : gangs.holding(group);
+      Set<String> own = group.isEmpty() ? Set.of() : core.gangs.holding(group);
       for (NodeFit evaluation : refused) {
         String node = evaluation.node();
         if (!couldChange(evaluation)
@@ -433,9 +414,9 @@ public final class Filter {
 
   /** Chooses the node here, where all nodes are known; prioritize only repeats the choice. */
   private List<NodeFit> packed(PodFacts pod, List<NodeFit> fitting, boolean hasNodePreferences) {
-    Optional<PackedPolicy.Winner> winner = packing.choose(pod, fitting);
+    Optional<PackedPolicy.Winner> winner = core.packing.choose(pod, fitting);
     winner.ifPresent(
-        w -> state.apply(new Event.Reserve(pod, w.evaluation().node(), w.placement())));
+        w -> shared.writer.apply(new Event.Reserve(pod, w.evaluation().node(), w.placement())));
     return hasNodePreferences || offeredMax == 0
         ? fitting
         : winner.map(w -> List.of(w.evaluation())).orElse(fitting);
@@ -451,7 +432,8 @@ public final class Filter {
   }
 
   private void reserve(PodFacts pod, NodeFit only) {
-    only.placement().ifPresent(place -> state.apply(new Event.Reserve(pod, only.node(), place)));
+    only.placement()
+        .ifPresent(place -> shared.writer.apply(new Event.Reserve(pod, only.node(), place)));
   }
 
   /**
@@ -459,7 +441,8 @@ public final class Filter {
    * the end of a node's backoff.
    */
   private Optional<String> awaiting(List<NodeFit> refused) {
-    return readiness
+    return shared
+        .readiness
         .awaitingFirstReports()
         .filter(why -> refused.stream().anyMatch(NodeFit::notReported))
         .or(
@@ -484,7 +467,7 @@ public final class Filter {
   private void release(List<String> uids) {
     for (String uid : uids) {
       if (ledger.hold(uid).filter(h -> h.stage() == Hold.Stage.TENTATIVE).isPresent()) {
-        state.apply(new Event.Release(uid));
+        shared.writer.apply(new Event.Release(uid));
       }
     }
   }

@@ -8,7 +8,6 @@ import dev.tranche.extender.ledger.NodeNeeds;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.placement.Placement;
-import dev.tranche.extender.preempt.BudgetStore;
 import dev.tranche.extender.preempt.Budgets;
 import dev.tranche.extender.preempt.Candidates;
 import dev.tranche.extender.preempt.NodeVictims;
@@ -19,13 +18,9 @@ import dev.tranche.extender.preempt.Victims.Candidate;
 import dev.tranche.extender.score.packing.HostRequest;
 import dev.tranche.extender.snapshot.NodeEvaluator;
 import dev.tranche.extender.snapshot.NodeFit;
-import dev.tranche.extender.snapshot.PackedPolicy;
 import dev.tranche.extender.snapshot.Trials;
 import dev.tranche.extender.snapshot.Turn;
-import dev.tranche.extender.state.NominationPlanner;
-import dev.tranche.extender.state.ReadinessGate;
 import dev.tranche.extender.state.SchedulingState;
-import dev.tranche.extender.state.StateWriter;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import java.util.ArrayDeque;
@@ -41,7 +36,6 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
 import java.util.function.Consumer;
-import java.util.function.LongSupplier;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -83,17 +77,12 @@ public final class Preempt {
   private static final int MIB_SHIFT = 20;
   private static final VictimUids NO_VICTIMS = new VictimUids(List.of(), 0);
 
-  private final ReadinessGate readiness;
+  private final SchedulingCore core;
+  private final SchedulingState shared;
   private final Ledger ledger;
-  private final BudgetStore store;
-  private final NodeEvaluator evaluator;
-  private final PackedPolicy packing;
-  private final NominationPlanner nominations;
-  private final StateWriter state;
   private final ExtenderMetrics metrics;
   private final Consumer<Runnable> loop;
   private final Consumer<Runnable> soon;
-  private final LongSupplier clockMs;
 
   /** Since when something has been unknown; empty while nothing is. */
   private OptionalLong unknownSinceMs = OptionalLong.empty();
@@ -111,17 +100,12 @@ public final class Preempt {
       ExtenderMetrics metrics,
       Consumer<Runnable> loop,
       Consumer<Runnable> soon) {
-    this.readiness = shared.readiness;
+    this.core = core;
+    this.shared = shared;
     this.ledger = core.ledger;
-    this.store = core.budgets;
-    this.evaluator = core.evaluator;
-    this.packing = core.packing;
-    this.nominations = shared.nominations;
-    this.state = shared.writer;
     this.metrics = metrics;
     this.loop = loop;
     this.soon = soon;
-    this.clockMs = core.clockMs;
   }
 
   /**
@@ -154,7 +138,7 @@ public final class Preempt {
     if (pod.servedByOthers()) {
       return Future.succeededFuture(PodsOfOthers.preempt(ledger, pod, offered));
     }
-    long askedMs = clockMs.getAsLong();
+    long askedMs = core.clockMs.getAsLong();
     Future<Answer> answer =
         previous
             .transform(done -> allKnown())
@@ -176,14 +160,14 @@ public final class Preempt {
    */
   private Future<Long> allKnown() {
     Promise<Long> promise = Promise.promise();
-    lookAgain(clockMs.getAsLong(), promise);
+    lookAgain(core.clockMs.getAsLong(), promise);
     return promise.future();
   }
 
   private void lookAgain(long sinceMs, Promise<Long> promise) {
-    long nowMs = clockMs.getAsLong();
+    long nowMs = core.clockMs.getAsLong();
     long waitedMs = nowMs - sinceMs;
-    boolean settled = unknown().isEmpty() || readiness.leadershipMissing();
+    boolean settled = unknown().isEmpty() || shared.readiness.leadershipMissing();
     if (settled) {
       unknownSinceMs = OptionalLong.empty();
     } else if (unknownSinceMs.isEmpty()) {
@@ -200,7 +184,11 @@ public final class Preempt {
   }
 
   private Optional<String> unknown() {
-    return readiness.notDeciding().or(readiness::awaitingFirstReports).or(store::whyNotReady);
+    return shared
+        .readiness
+        .notDeciding()
+        .or(shared.readiness::awaitingFirstReports)
+        .or(core.budgets::whyNotReady);
   }
 
   private record Evaluated(NodePlan plan, long version) {}
@@ -211,9 +199,9 @@ public final class Preempt {
     private final PodFacts pod;
     private final Map<String, VictimUids> offered;
     private final long untilMs;
-    private final long nowMs = clockMs.getAsLong();
-    private final Turn turn = new Turn(clockMs);
-    private final Budgets budgets = store.budgets(turn);
+    private final long nowMs = core.clockMs.getAsLong();
+    private final Turn turn = new Turn(core.clockMs);
+    private final Budgets budgets = core.budgets.budgets(turn);
     private final Trials trials;
     private final Map<String, Evaluated> plans = new LinkedHashMap<>();
 
@@ -227,7 +215,7 @@ public final class Preempt {
       this.pod = pod;
       this.offered = offered;
       this.untilMs = untilMs;
-      this.trials = new Trials(evaluator, ledger, pod, turn);
+      this.trials = new Trials(core.evaluator, ledger, pod, turn);
     }
 
     void turn() {
@@ -254,7 +242,7 @@ public final class Preempt {
         return new Answer.Undecided(unknown.get());
       }
       if (nodes == null) {
-        nominations.planAll();
+        shared.nominations.planAll();
         nodes = new ArrayDeque<>(leastHarmFirst());
       }
       lookAtAll(nodes);
@@ -282,7 +270,7 @@ public final class Preempt {
     }
 
     private boolean late() {
-      return clockMs.getAsLong() > untilMs;
+      return core.clockMs.getAsLong() > untilMs;
     }
 
     private boolean hasChanged(Map.Entry<String, Evaluated> plan) {
@@ -296,7 +284,7 @@ public final class Preempt {
       } catch (Turn.Over over) {
         throw over;
       } catch (RuntimeException bug) {
-        evaluator.failed(node, bug);
+        core.evaluator.failed(node, bug);
       }
     }
 
@@ -421,8 +409,8 @@ public final class Preempt {
      * pods are known.
      */
     private NodeNeeds left(String node, List<String> others) {
-      return evaluator.packsByDefault()
-          ? packing
+      return core.evaluator.packsByDefault()
+          ? core.packing
               .freeWithout(node, others)
               .map(free -> new NodeNeeds(free.cpuMilli(), roundedDown(free), 0, false))
               .orElse(NodeNeeds.NONE)
@@ -481,7 +469,7 @@ public final class Preempt {
         .min(
             Map.Entry.comparingByValue(
                 Comparator.comparing(NodePlan::choice, NodeVictims.BETTER_FIRST)))
-        .ifPresent(best -> state.apply(new Event.Nominate(pod, places, best.getKey())));
-    nominations.planned(pod.uid());
+        .ifPresent(best -> shared.writer.apply(new Event.Nominate(pod, places, best.getKey())));
+    shared.nominations.planned(pod.uid());
   }
 }

@@ -1,10 +1,8 @@
 package dev.tranche.extender.verb;
 
 import dev.tranche.extender.core.SchedulingCore;
-import dev.tranche.extender.explain.Explanations;
 import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.ledger.Hold;
-import dev.tranche.extender.ledger.Ledger;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.placement.Placement;
@@ -13,10 +11,7 @@ import dev.tranche.extender.score.Scores;
 import dev.tranche.extender.score.packing.HostRequest;
 import dev.tranche.extender.snapshot.NodeEvaluator;
 import dev.tranche.extender.snapshot.NodeFit;
-import dev.tranche.extender.snapshot.PackedPolicy;
-import dev.tranche.extender.state.ReadinessGate;
 import dev.tranche.extender.state.SchedulingState;
-import dev.tranche.extender.state.StateWriter;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -28,21 +23,13 @@ import org.slf4j.LoggerFactory;
 public final class Prioritize {
   private static final Logger LOG = LoggerFactory.getLogger(Prioritize.class);
 
-  private final ReadinessGate readiness;
-  private final Ledger ledger;
-  private final NodeEvaluator evaluator;
-  private final StateWriter state;
-  private final PackedPolicy packing;
-  private final Explanations explanations;
+  private final SchedulingCore core;
+  private final SchedulingState shared;
   private final ExtenderMetrics metrics;
 
   public Prioritize(SchedulingCore core, SchedulingState shared, ExtenderMetrics metrics) {
-    this.readiness = shared.readiness;
-    this.ledger = core.ledger;
-    this.evaluator = core.evaluator;
-    this.state = shared.writer;
-    this.packing = core.packing;
-    this.explanations = core.explanations;
+    this.core = core;
+    this.shared = shared;
     this.metrics = metrics;
   }
 
@@ -53,7 +40,7 @@ public final class Prioritize {
       return Map.of();
     }
     try {
-      return readiness.notDeciding().isEmpty() ? scored(pod, names) : equal(names);
+      return shared.readiness.notDeciding().isEmpty() ? scored(pod, names) : equal(names);
     } catch (RuntimeException | LinkageError bug) {
       LOG.error("prioritize of pod {} failed; all nodes score alike", pod.key(), bug);
       return equal(names);
@@ -68,9 +55,9 @@ public final class Prioritize {
   }
 
   private Map<String, Integer> scored(PodFacts pod, List<String> names) {
-    Policy policy = evaluator.policyOf(pod);
+    Policy policy = core.evaluator.policyOf(pod);
     var fitting = new ArrayList<NodeFit>();
-    NodeEvaluator.ForPod now = evaluator.forPod(pod);
+    NodeEvaluator.ForPod now = core.evaluator.forPod(pod);
     for (int i = 0; i < names.size(); i++) {
       if (i % NodeEvaluator.NODES_BETWEEN_CLOCK_CHECKS == 0 && now.late()) {
         return equal(names);
@@ -81,7 +68,7 @@ public final class Prioritize {
       }
     }
     int[] values = policy == Policy.PACKED ? packed(pod, fitting) : headroom(pod, fitting);
-    explanations.prioritized(pod, policy, fitting, values);
+    core.explanations.prioritized(pod, policy, fitting, values);
     return inOrder(names, fitting, values);
   }
 
@@ -115,14 +102,14 @@ public final class Prioritize {
   /** Scores one winner: the node that filter chose, if it is still among the candidates. */
   private int[] packed(PodFacts pod, List<NodeFit> evaluations) {
     int[] values = new int[evaluations.size()];
-    String expected = ledger.hold(pod.uid()).map(Hold::node).orElse("");
+    String expected = core.ledger.hold(pod.uid()).map(Hold::node).orElse("");
     for (int i = 0; i < values.length; i++) {
       if (evaluations.get(i).node().equals(expected)) {
         values[i] = Scores.PACKED_WINNER;
         return values;
       }
     }
-    packing
+    core.packing
         .choose(pod, evaluations)
         .ifPresent(
             winner -> {
@@ -141,24 +128,24 @@ public final class Prioritize {
   public Map<String, Integer> withoutGpu(
       HostRequest request, List<String> names, boolean hasNodePreferences) {
     // A node that hasn't reported yet looks like one without GPUs.
-    if (!evaluator.packsByDefault()
+    if (!core.evaluator.packsByDefault()
         || hasNodePreferences
-        || readiness.notDeciding().or(readiness::awaitingFirstReports).isPresent()) {
+        || shared.readiness.notDeciding().or(shared.readiness::awaitingFirstReports).isPresent()) {
       return Map.of();
     }
     var scores = new LinkedHashMap<String, Integer>();
     names.forEach(name -> scores.put(name, 0));
-    packing
-        .chooseWithoutGpu(request, names, evaluator.gpus())
+    core.packing
+        .chooseWithoutGpu(request, names, core.evaluator.gpus())
         .forEach(name -> scores.put(name, Scores.PACKED_WINNER));
     return scores;
   }
 
   private void reserve(PodFacts pod, String node, Placement placement) {
     boolean boundOrBinding =
-        ledger.hold(pod.uid()).filter(h -> h.stage() != Hold.Stage.TENTATIVE).isPresent();
+        core.ledger.hold(pod.uid()).filter(h -> h.stage() != Hold.Stage.TENTATIVE).isPresent();
     if (!boundOrBinding) {
-      state.apply(new Event.Reserve(pod, node, placement));
+      shared.writer.apply(new Event.Reserve(pod, node, placement));
     }
   }
 }

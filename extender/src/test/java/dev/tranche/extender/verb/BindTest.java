@@ -48,14 +48,11 @@ final class BindTest {
   void uidOfAnotherPod_isRefused() {
     world.state.apply(new Event.PodSeen(FakeWorld.pod("p", 3)));
     assertThat(bind("ns/q", "p")).get().asString().contains("is ns/p");
-    world.shared.recentlyFiltered.put(FakeWorld.pod("new", 3));
-    assertThat(bind("ns/q", "new")).get().asString().contains("was not filtered here");
     assertThat(world.assigned).isEmpty();
   }
 
   @Test
   void podThatTheInformerHasNotShownYet_isBoundAsTheApiServerHasIt() {
-    world.shared.recentlyFiltered.put(FakeWorld.pod("p", 1));
     world.onServer.put("ns/p", FakeWorld.pod("p", 3));
     assertThat(bind("ns/p", "p")).isEmpty();
     assertThat(world.assigned.getFirst().placement().held().values()).containsExactly(3);
@@ -77,15 +74,12 @@ final class BindTest {
 
   @Test
   void podThatTheApiServerHasNot_isNotBound() {
-    world.shared.recentlyFiltered.put(FakeWorld.pod("p", 3));
     assertThat(bind("ns/p", "p").orElseThrow()).contains("no pod ns/p of uid p");
     world.onServer.put("ns/p", FakeWorld.pod("q", 3));
     assertThat(bind("ns/p", "p")).isPresent();
-    world.shared.recentlyFiltered.put(FakeWorld.pod("r", 3));
     world.onServer.put("ns/r", FakeWorld.pod("r", 3).on("b"));
     assertThat(bind("ns/r", "r").orElseThrow()).contains("is bound to node b");
     assertThat(world.ledger.hold("r").orElseThrow().expiresAtMs()).isLessThan(Long.MAX_VALUE);
-    assertThat(bind("ns/never", "never").orElseThrow()).contains("was not filtered here");
     assertThat(world.assigned).isEmpty();
   }
 

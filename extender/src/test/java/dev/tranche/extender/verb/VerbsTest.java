@@ -282,6 +282,9 @@ final class VerbsTest {
         .containsEntry(Reason.FRAGMENTED, List.of("a"));
     assertThat(nodes(FakeWorld.pod("q", 5)).refused()).containsEntry(Reason.FULL, List.of("a"));
     world.tick();
+    assertThat(world.waiting.fragmented()).as("it may be deleted").isZero();
+    world.state.apply(new Event.PodSeen(FakeWorld.pod("p", 3)));
+    world.tick();
     assertThat(world.waiting.fragmented()).isOne();
   }
 
