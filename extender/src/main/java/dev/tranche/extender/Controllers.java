@@ -16,11 +16,6 @@ record Controllers(List<Controller> all, Loop loop, Failures failures) implement
   }
 
   @Override
-  public void reportedAgain(String node) {
-    all.forEach(each -> each.reportedAgain(node));
-  }
-
-  @Override
   public void nodeSeen(WatchedNode node) {
     all.forEach(each -> each.nodeSeen(node));
   }

@@ -193,7 +193,8 @@ public final class Extender implements AutoCloseable {
             port("stream", StreamServer.LIMITS),
             tokens,
             streams,
-            new StreamServer.ReportSink(state.writer, controllers, loop, core.clockMs, metrics));
+            new StreamServer.ReportSink(
+                state.writer, controllers::reported, loop, core.clockMs, metrics));
     readApi = readApi(inspections);
     boolean aggregated = config.apiAggregated() != null;
     frontProxy =
@@ -230,6 +231,7 @@ public final class Extender implements AutoCloseable {
     Supplier<Stream<GpuFacts>> gpus =
         () -> core.ledger.nodes().stream().flatMap(node -> core.ledger.gpus(node).stream());
     return List.of(
+        context.nodes(),
         new NodeEventWriter(
             context, new ConfigMapEvents(context, config.namespace(), config.configMap())),
         new NodeLabels(context),

@@ -1,15 +1,11 @@
 package dev.tranche.extender.controller;
 
-import com.github.benmanes.caffeine.cache.Cache;
-import com.github.benmanes.caffeine.cache.Caffeine;
 import dev.tranche.api.node.NodeEvent;
 import dev.tranche.process.client.Events;
 import io.fabric8.kubernetes.api.model.ObjectReference;
 import java.time.Duration;
 import java.util.Set;
 import java.util.UUID;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Writes on the ConfigMap of the configs what nodes say of theirs, since whoever edits it looks
@@ -21,14 +17,9 @@ public final class ConfigMapEvents {
   /** An edit reaches all nodes within about a minute. */
   static final Duration SAME = Duration.ofMinutes(1);
 
-  private static final int WRITTEN_MAX = 1_000;
-  private static final Logger LOG = LoggerFactory.getLogger(ConfigMapEvents.class);
-
   private final ControllerContext context;
   private final String namespace;
   private final String name;
-  private final Cache<UUID, Boolean> written =
-      Caffeine.newBuilder().maximumSize(WRITTEN_MAX).expireAfterWrite(SAME.multipliedBy(2)).build();
 
   /**
    * @param name of the ConfigMap; empty: there is none
@@ -50,27 +41,17 @@ public final class ConfigMapEvents {
             "config/%s/%s/%d"
                 .formatted(
                     event.getReason(), event.getMessage(), event.getAtMs() / SAME.toMillis()));
-    if (written.getIfPresent(id) == null && context.eventRate().tryAcquire(node)) {
-      written.put(id, true);
+    if (context.events().claim(node, id)) {
       context
           .api()
           .configMap(namespace, name)
           .onSuccess(found -> found.ifPresent(map -> write(map, node, id, event)))
-          .onFailure(ConfigMapEvents::unwritten);
+          .onFailure(failure -> context.events().failed(id, failure));
     }
   }
 
   private void write(ObjectReference map, String node, UUID id, NodeEvent event) {
     String message = "node %s: %s".formatted(node, event.getMessage());
-    context
-        .api()
-        .event(NodeEventWriter.event(map, node, id, event, message))
-        .onFailure(ConfigMapEvents::unwritten);
-  }
-
-  private static void unwritten(Throwable failure) {
-    if (!Events.exists(failure)) {
-      LOG.info("cannot write an event of the configs' ConfigMap: {}", failure.toString());
-    }
+    context.events().create(id, NodeEventWriter.event(map, node, id, event, message));
   }
 }

@@ -1,7 +1,6 @@
 package dev.tranche.extender.controller;
 
 import dev.tranche.api.node.NodeReport;
-import dev.tranche.extender.stream.ReportListener;
 import dev.tranche.extender.watch.WatchedNode;
 import dev.tranche.extender.watch.WatchedPod;
 
@@ -10,13 +9,9 @@ import dev.tranche.extender.watch.WatchedPod;
  * difference. Called on the loop, except {@link #podSeen} and {@link #podGone}, which are called on
  * the thread of the watch.
  */
-public interface Controller extends ReportListener {
+public interface Controller {
   /** Handles a node's whole report. */
-  @Override
   default void reported(String node, NodeReport whole) {}
-
-  @Override
-  default void reportedAgain(String node) {}
 
   /** Handles a Node as last watched. */
   default void nodeSeen(WatchedNode node) {}

@@ -71,7 +71,7 @@ public final class DuplicateAllocations implements Controller {
     boolean due = context.nowMs() - suspect.sinceMs() >= AFTER_MS;
     if (due
         && !events.knows(PodMistake.ALLOCATED_TWICE, uid)
-        && context.eventRate().tryAcquire(node)) {
+        && context.events().tryAcquire(node)) {
       events.add(PodMistake.ALLOCATED_TWICE, suspect.key(), uid, () -> message(node, suspect));
     }
   }

@@ -1,7 +1,5 @@
 package dev.tranche.extender.controller;
 
-import com.github.benmanes.caffeine.cache.Cache;
-import com.github.benmanes.caffeine.cache.Caffeine;
 import dev.tranche.api.Printable;
 import dev.tranche.api.node.NodeEvent;
 import dev.tranche.api.node.NodeReport;
@@ -15,13 +13,10 @@ import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
 import java.util.UUID;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
- * Writes the events that nodes report, about the Node or its pods. Another extender, or this one
- * before a restart, gives an event the same name. The API server then refuses the second one.
- * Confined to the Ledger's loop.
+ * Writes the events that nodes report, about the Node or its pods. A node's next whole report
+ * repeats what is not written yet. Confined to the Ledger's loop.
  */
 public final class NodeEventWriter implements Controller {
   /** Shorter than the API server keeps an event, so that none is written twice. */
@@ -36,16 +31,8 @@ public final class NodeEventWriter implements Controller {
   static final int MESSAGE_CHARS_MAX = 1_000;
   static final int REASON_CHARS_MAX = 64;
 
-  private static final int WRITTEN_MAX = 50_000;
-  private static final Logger LOG = LoggerFactory.getLogger(NodeEventWriter.class);
-
   private final ControllerContext context;
   private final ConfigMapEvents configMap;
-  private final Cache<UUID, Boolean> written =
-      Caffeine.newBuilder()
-          .maximumSize(WRITTEN_MAX)
-          .expireAfterWrite(AGE_MAX.plus(AGE_MAX))
-          .build();
 
   /**
    * @param configMap of the nodes' configs; is told of each event about a Node
@@ -66,23 +53,19 @@ public final class NodeEventWriter implements Controller {
       // Both times are from the node's clock, so it doesn't matter if it is wrong.
       boolean recent = report.getSentAtMs() - event.getAtMs() < AGE_MAX.toMillis();
       UUID id = Events.uuid(node + "/" + report.getPluginInstance() + "/" + event.getId());
-      if (recent && written.asMap().putIfAbsent(id, true) == null) {
-        write(node, id, event);
+      if (recent) {
+        // The informer may lag behind the node, so that a pod is not known yet.
+        object(node, event).ifPresent(object -> write(object, node, id, event));
       }
     }
   }
 
-  private void write(String node, UUID id, NodeEvent event) {
+  private Optional<ObjectReference> object(String node, NodeEvent event) {
     String namespace = event.getNamespace();
-    Optional<ObjectReference> object =
-        event.getPod().isEmpty()
-            ? Optional.of(Events.node(node))
-            : uid(node, namespace + "/" + event.getPod())
-                .map(uid -> Events.pod(namespace, event.getPod(), uid));
-    object.ifPresentOrElse(
-        o -> write(o, node, id, event),
-        // The informer may lag behind the node; the next whole report repeats the event.
-        () -> written.invalidate(id));
+    return event.getPod().isEmpty()
+        ? Optional.of(Events.node(node))
+        : uid(node, namespace + "/" + event.getPod())
+            .map(uid -> Events.pod(namespace, event.getPod(), uid));
   }
 
   /** Restricts a node's events to its own pods, whatever it reports. */
@@ -97,31 +80,11 @@ public final class NodeEventWriter implements Controller {
   }
 
   private void write(ObjectReference object, String node, UUID id, NodeEvent event) {
-    if (context.eventRate().tryAcquire(node)) {
-      context
-          .api()
-          .event(event(object, node, id, event, event.getMessage()))
-          .onFailure(failure -> unwritten(node, id, failure));
+    if (context.events().claim(node, id)) {
+      context.events().create(id, event(object, node, id, event, event.getMessage()));
       if (event.getPod().isEmpty()) {
         configMap.add(node, event);
       }
-    } else {
-      // The node's next whole report repeats it, as long as the node keeps it.
-      written.invalidate(id);
-    }
-  }
-
-  /**
-   * Retries if the failure may pass. A conflict means that the event exists already, and what is
-   * refused once is refused again.
-   */
-  private void unwritten(String node, UUID id, Throwable failure) {
-    if (Events.isPassing(failure)) {
-      LOG.info(
-          "cannot write an event of node {} until its next full report: {}",
-          node,
-          failure.toString());
-      written.invalidate(id);
     }
   }
 

@@ -4,12 +4,8 @@ import dev.tranche.api.Names;
 import dev.tranche.api.node.NodeReport;
 import dev.tranche.extender.watch.GpuLabels;
 import dev.tranche.extender.watch.WatchedNode;
-import io.fabric8.kubernetes.client.dsl.base.PatchType;
-import io.vertx.core.Future;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.Map;
-import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -26,22 +22,13 @@ public final class NodeLabels implements Controller {
   private static final Logger LOG = LoggerFactory.getLogger(NodeLabels.class);
 
   private final ControllerContext context;
-  private final Map<String, LastWatched> nodes = new HashMap<>();
   private final Map<String, LastReport> lastReports = new HashMap<>();
-  private final Set<String> underWay = new HashSet<>();
-
-  /**
-   * A Node as last watched.
-   *
-   * @param labelsAnnotation our annotation that lists which labels are ours
-   */
-  private record LastWatched(
-      String resourceVersion, Map<String, String> labels, String labelsAnnotation, long sinceMs) {}
 
   /**
    * The labels by a node's last whole report with a GPU.
    *
-   * @param atMs when it came
+   * @param labels empty before the first one
+   * @param atMs when it came, or when the node was first seen
    */
   private record LastReport(Map<String, String> labels, long atMs) {}
 
@@ -51,34 +38,26 @@ public final class NodeLabels implements Controller {
 
   @Override
   public void nodeSeen(WatchedNode node) {
-    @Nullable LastWatched before = nodes.get(node.key());
-    long sinceMs = before == null ? context.nowMs() : before.sinceMs();
-    nodes.put(
-        node.key(),
-        new LastWatched(node.resourceVersion(), node.labels(), node.labelsAnnotation(), sinceMs));
+    lastReports.putIfAbsent(node.key(), new LastReport(Map.of(), context.nowMs()));
   }
 
   @Override
   public void nodeGone(String node) {
-    nodes.remove(node);
     lastReports.remove(node);
   }
 
   /**
    * Handles a node's report. One without a GPU changes nothing, since the driver may still be
-   * loading.
+   * loading. One of a node that is not watched yet is repeated within seconds.
    */
   @Override
   public void reported(String node, NodeReport report) {
-    if (!nodes.containsKey(node)) {
-      // Deleted, or not watched yet: the next whole report comes within seconds.
-      return;
-    }
+    @Nullable LastReport before = lastReports.get(node);
     Map<String, String> labels = GpuLabels.of(report);
-    if (!labels.isEmpty() && !report.getDraining()) {
-      @Nullable LastReport before = lastReports.put(node, new LastReport(labels, context.nowMs()));
-      if (before == null || !before.labels().equals(labels)) {
-        reconcile(node);
+    if (before != null && !labels.isEmpty() && !report.getDraining()) {
+      lastReports.put(node, new LastReport(labels, context.nowMs()));
+      if (!before.labels().equals(labels)) {
+        context.nodes().get(node).ifPresent(this::reconcile);
       }
     }
   }
@@ -86,40 +65,33 @@ public final class NodeLabels implements Controller {
   /** Retries refused patches, and removes the labels of plugins that have gone. */
   @Override
   public void everyTenSeconds() {
-    nodes.keySet().forEach(node -> context.metrics().failures.onNode(node, () -> reconcile(node)));
+    context
+        .nodes()
+        .all()
+        .forEach(node -> context.metrics().failures.onNode(node.key(), () -> reconcile(node)));
   }
 
-  private void reconcile(String node) {
-    LastWatched watched = nodes.get(node);
-    if (watched == null || underWay.contains(node) || !context.deciding()) {
+  private void reconcile(WatchedNode node) {
+    LastReport last = lastReports.get(node.key());
+    if (last == null || !context.deciding()) {
       return;
     }
-    LastReport now = lastReports.get(node);
-    long ageMs = context.nowMs() - (now == null ? watched.sinceMs() : now.atMs());
-    boolean gone = ageMs > GONE_AFTER_MS && !context.advertises(node);
-    if (!gone && now == null) {
+    boolean gone = context.nowMs() - last.atMs() > GONE_AFTER_MS && !context.advertises(node.key());
+    if (!gone && last.labels().isEmpty()) {
       return;
     }
     Map<String, String> wanted =
-        gone || now == null
-            ? GpuLabels.permanent(watched.labels(), watched.labelsAnnotation())
-            : now.labels();
-    GpuLabels.change(watched.labels(), watched.labelsAnnotation(), wanted)
-        .filter(change -> context.rate().tryAcquire(node))
-        .ifPresent(change -> write(node, watched, change));
+        gone ? GpuLabels.permanent(node.labels(), node.labelsAnnotation()) : last.labels();
+    GpuLabels.change(node.labels(), node.labelsAnnotation(), wanted)
+        .ifPresent(change -> write(node, change));
   }
 
-  private void write(String node, LastWatched watched, GpuLabels.Change change) {
-    String patch =
-        NodePatch.of(
-            watched.resourceVersion(),
-            change.labels(),
-            Map.of(Names.NODE_LABELS, change.labelsAnnotation()));
-    Future<?> patched = context.api().patchNode(node, PatchType.JSON_MERGE, patch);
-    underWay.add(node);
-    patched
-        .onSuccess(done -> LOG.info("labelled node {}: {}", node, change.labelsAnnotation()))
-        .onFailure(e -> LOG.info("cannot label node {}, will retry: {}", node, e.toString()))
-        .onComplete(done -> underWay.remove(node));
+  private void write(WatchedNode node, GpuLabels.Change change) {
+    String ours = change.labelsAnnotation();
+    context
+        .nodes()
+        .patch(node, "labels", change.labels(), Map.of(Names.NODE_LABELS, ours))
+        .ifPresent(
+            answer -> answer.onSuccess(done -> LOG.info("labelled node {}: {}", node.key(), ours)));
   }
 }

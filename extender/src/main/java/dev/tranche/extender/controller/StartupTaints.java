@@ -1,20 +1,16 @@
 package dev.tranche.extender.controller;
 
-import dev.tranche.api.node.Gpu;
-import dev.tranche.api.node.Health;
-import dev.tranche.api.node.NodeReport;
+import dev.tranche.extender.core.SchedulingCore;
+import dev.tranche.extender.ledger.GpuFacts;
+import dev.tranche.extender.ledger.NodeView.Availability;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.watch.TaintedNode;
 import dev.tranche.extender.watch.WatchedNode;
 import io.fabric8.kubernetes.client.dsl.base.PatchType;
 import io.micrometer.core.instrument.Counter;
-import io.vertx.core.Future;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
-import java.util.HashMap;
-import java.util.HashSet;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 import java.util.stream.Collectors;
 import org.slf4j.Logger;
@@ -29,20 +25,14 @@ import org.slf4j.LoggerFactory;
  * the second of two equal ones is refused. Confined to the Ledger's loop.
  */
 public final class StartupTaints implements Controller {
-  /** A node reports every 5 s at least. */
-  static final long FRESH_MS = 15_000;
-
   private static final Logger LOG = LoggerFactory.getLogger(StartupTaints.class);
 
   private final ControllerContext context;
-  private final Map<String, TaintedNode> tainted = new HashMap<>();
-  private final Map<String, Serving> serving = new HashMap<>();
-  private final Set<String> underWay = new HashSet<>();
   private final Counter lifted;
   private final Counter failed;
 
-  /** The resources that a node's healthy GPUs are advertised as, by its last report. */
-  private record Serving(Set<String> resources, long atMs) {}
+  /** As of the last tick; metrics are read on another thread. */
+  private volatile int tainted;
 
   public StartupTaints(ControllerContext context) {
     this.context = context;
@@ -52,7 +42,7 @@ public final class StartupTaints implements Controller {
     metrics.gauge(
         "tranche.extender.startup.tainted.nodes",
         "Nodes with Tranche's startup taint, whose plugin does not serve yet.",
-        tainted::size);
+        () -> tainted);
   }
 
   private static Counter lifts(ExtenderMetrics metrics, String outcome) {
@@ -63,95 +53,53 @@ public final class StartupTaints implements Controller {
         outcome);
   }
 
+  /** Removes the taints of the nodes that serve. What fails is retried a second later. */
   @Override
-  public void nodeSeen(WatchedNode node) {
-    String name = node.key();
-    node.tainted().ifPresentOrElse(now -> tainted.put(name, now), () -> nodeGone(name));
-    removeIfServing(name);
-  }
-
-  /** The node is gone, or its startup taint. */
-  @Override
-  public void nodeGone(String node) {
-    tainted.remove(node);
-    serving.remove(node);
-  }
-
-  /** Handles a node's report; most nodes don't have the taint. */
-  @Override
-  public void reported(String node, NodeReport report) {
-    if (!tainted.containsKey(node)) {
-      return;
+  public void tick() {
+    int found = 0;
+    for (WatchedNode node : context.nodes().all()) {
+      TaintedNode now = node.tainted().orElse(null);
+      if (now != null) {
+        found++;
+        if (context.deciding() && serves(node.key(), now)) {
+          lift(node, now);
+        }
+      }
     }
-    Set<String> resources = servedResources(report);
-    if (resources.isEmpty()) {
-      serving.remove(node);
-    } else {
-      serving.put(node, new Serving(resources, context.nowMs()));
-      removeIfServing(node);
-    }
-  }
-
-  /** Handles a brief report: the GPUs are the same as before. */
-  @Override
-  public void reportedAgain(String node) {
-    Serving known = serving.get(node);
-    if (known != null) {
-      serving.put(node, new Serving(known.resources(), context.nowMs()));
-      removeIfServing(node);
-    }
+    tainted = found;
   }
 
   /**
-   * Returns the resources that the plugin serves. A node without a healthy GPU serves none, since
-   * no pod can be placed there.
+   * Returns whether the plugin serves, and the kubelet offers what it serves: its allocatable lags
+   * some seconds behind the registration, and until then, pods still wait. A node without a healthy
+   * GPU serves none, since no pod can be placed there.
    */
-  private static Set<String> servedResources(NodeReport report) {
-    if (!report.getRegistered() || report.getDraining()) {
-      return Set.of();
-    }
-    return report.getGpusList().stream()
-        .filter(gpu -> gpu.getHealth() == Health.HEALTH_HEALTHY)
-        .map(Gpu::getResource)
-        .filter(resource -> !resource.isEmpty())
-        .collect(Collectors.toUnmodifiableSet());
+  private boolean serves(String node, TaintedNode now) {
+    SchedulingCore core = context.core();
+    Set<String> resources =
+        core.ledger.gpus(node).stream()
+            .filter(GpuFacts::healthy)
+            .map(GpuFacts::resource)
+            .filter(resource -> !resource.isEmpty())
+            .collect(Collectors.toSet());
+    return !resources.isEmpty()
+        && now.offered().containsAll(resources)
+        && core.fits.nodeGpus(node, context.nowMs()).availability() == Availability.AVAILABLE;
   }
 
-  /**
-   * Removes the taint if the plugin serves. A failure is retried at the next report, within
-   * seconds.
-   */
-  private void removeIfServing(String node) {
-    TaintedNode now = tainted.get(node);
-    Serving known = serving.get(node);
-    if (now == null || known == null || underWay.contains(node) || !context.deciding()) {
-      return;
-    }
-    boolean fresh = context.nowMs() - known.atMs() <= FRESH_MS;
-    // The kubelet's allocatable lags some seconds behind the registration; until then, pods still
-    // wait.
-    if (fresh && now.offered().containsAll(known.resources()) && context.rate().tryAcquire(node)) {
-      lift(node, now);
-    }
-  }
-
-  private void lift(String node, TaintedNode now) {
-    Future<?> patched = context.api().patchNode(node, PatchType.JSON, patch(now.keys()));
-    underWay.add(node);
-    patched
-        .onComplete(done -> underWay.remove(node))
-        .onSuccess(
-            done -> {
-              lifted.increment();
-              nodeGone(node);
-              LOG.info("node {} serves GPUs: removed its startup taint", node);
-            })
-        .onFailure(
-            e -> {
-              failed.increment();
-              LOG.info(
-                  "cannot remove the startup taint of node {}, will retry: {}", node, e.toString());
-            });
+  private void lift(WatchedNode node, TaintedNode now) {
+    context
+        .nodes()
+        .patch(node, "the startup taint", PatchType.JSON, patch(now.keys()))
+        .ifPresent(
+            answer ->
+                answer
+                    .onSuccess(
+                        done -> {
+                          lifted.increment();
+                          LOG.info("node {} serves GPUs: removed its startup taint", node.key());
+                        })
+                    .onFailure(e -> failed.increment()));
   }
 
   /**

@@ -26,9 +26,6 @@ import org.slf4j.LoggerFactory;
 public final class UnknownCordons implements Controller {
   static final String REASON = "UnknownGpuCordoned";
 
-  /** The most events per check. */
-  static final int EVENTS_PER_CHECK_MAX = 10;
-
   /** The most uuids that one event lists. */
   private static final int UUIDS_PER_EVENT_MAX = 5;
 
@@ -38,9 +35,6 @@ public final class UnknownCordons implements Controller {
 
   /** The unknown uuids by node, as of the last check. */
   private Map<String, SortedSet<String>> last = Map.of();
-
-  /** Those that the node's last event names. */
-  private final Map<String, SortedSet<String>> written = new HashMap<>();
 
   /**
    * @param cordoned uuids that the node's annotation names
@@ -59,22 +53,17 @@ public final class UnknownCordons implements Controller {
   @Override
   public void everyTenSeconds() {
     var found = new HashMap<String, SortedSet<String>>();
-    int events = 0;
     for (Cordons node : context.deciding() ? cordons() : List.<Cordons>of()) {
       SortedSet<String> unknown = new TreeSet<>(node.cordoned());
       unknown.removeAll(node.gpus());
       if (!unknown.isEmpty()) {
         found.put(node.node(), unknown);
-        boolean due =
-            unknown.equals(last.get(node.node())) && !unknown.equals(written.get(node.node()));
-        if (due && events < EVENTS_PER_CHECK_MAX && context.eventRate().tryAcquire(node.node())) {
-          events++;
+        if (unknown.equals(last.get(node.node()))) {
           write(node, unknown);
         }
       }
     }
     last = found;
-    written.keySet().retainAll(found.keySet());
   }
 
   /** Returns the cordons of nodes that report; the GPUs of other nodes are not known. */
@@ -96,25 +85,18 @@ public final class UnknownCordons implements Controller {
 
   private void write(Cordons cordons, SortedSet<String> unknown) {
     String node = cordons.node();
-    String message =
-        "the annotation %s names %s, and this node has no such GPU, so the annotation has no effect for it. The node's GPUs: %s."
-            .formatted(Names.CORDON_GPUS, names(unknown), names(new TreeSet<>(cordons.gpus())));
-    LOG.warn("node {}: {}", node, message);
-    written.put(node, unknown);
     // Named by its content, so that neither another replica nor this one after a restart writes it
     // again.
     var id = Events.uuid(node + "/" + String.join(",", unknown));
-    context
-        .api()
-        .event(Events.warning(ApiWriter.COMPONENT, Events.node(node), id, REASON, message))
-        .onFailure(
-            failure -> {
-              if (!Events.exists(failure)) {
-                LOG.info(
-                    "cannot write an event for node {}, will retry: {}", node, failure.toString());
-                written.remove(node, unknown);
-              }
-            });
+    if (context.events().claim(node, id)) {
+      String message =
+          "the annotation %s names %s, and this node has no such GPU, so the annotation has no effect for it. The node's GPUs: %s."
+              .formatted(Names.CORDON_GPUS, names(unknown), names(new TreeSet<>(cordons.gpus())));
+      LOG.warn("node {}: {}", node, message);
+      context
+          .events()
+          .create(id, Events.warning(ApiWriter.COMPONENT, Events.node(node), id, REASON, message));
+    }
   }
 
   private static String names(SortedSet<String> uuids) {

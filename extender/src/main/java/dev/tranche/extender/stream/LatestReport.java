@@ -29,7 +29,7 @@ final class LatestReport {
   private final String node;
   private final LongSupplier clockMs;
   private final BiConsumer<Event.Reported, Map<String, LoadReading>> applier;
-  private final ReportListener others;
+  private final BiConsumer<String, NodeReport> others;
   private final Executor loop;
   private final Executor own;
   private final BooleanSupplier closed;
@@ -42,6 +42,7 @@ final class LatestReport {
 
   /**
    * @param applier receives each report, and its readings by uuid
+   * @param others are told of each whole report after it
    * @param loop runs deliveries
    * @param own runs a task on the stream's loop
    * @param closed whether the stream has closed; read on its loop
@@ -50,7 +51,7 @@ final class LatestReport {
       String node,
       LongSupplier clockMs,
       BiConsumer<Event.Reported, Map<String, LoadReading>> applier,
-      ReportListener others,
+      BiConsumer<String, NodeReport> others,
       Executor loop,
       Executor own,
       BooleanSupplier closed) {
@@ -146,9 +147,7 @@ final class LatestReport {
     OptionalLong listAgeMs = received.listAgeMs(clockMs.getAsLong());
     applier.accept(new Event.Reported(node, delivery.state(), listAgeMs), delivery.readings());
     if (received.isWhole()) {
-      others.reported(node, received.report());
-    } else {
-      others.reportedAgain(node);
+      others.accept(node, received.report());
     }
   }
 }

@@ -31,6 +31,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BiConsumer;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -72,10 +73,6 @@ public final class StreamServer extends VerticleBase {
   private final ReportSink reports;
   private final LongSupplier clockMs;
   private final EventBatcher batcher;
-  private final Counter refused;
-  private final Counter silent;
-  private final Counter oversized;
-  private final Counter invalid;
 
   /** By node, for nodes whose reports have caused work recently. */
   private final Map<String, ReportWork> works = new HashMap<>();
@@ -86,18 +83,17 @@ public final class StreamServer extends VerticleBase {
   private final ReviewLimiter reviews = new ReviewLimiter(LIMITS.perAddressMax());
 
   private final LineLimiter streamLog;
-  private final Counter limited;
   private final Counter delayed;
   private volatile @Nullable HttpServer server;
 
   /**
    * Where the reports go, on the Ledger's loop.
    *
-   * @param others are told of every report after the Ledger
+   * @param others are told of every whole report after the Ledger
    */
   public record ReportSink(
       StateWriter state,
-      ReportListener others,
+      BiConsumer<String, NodeReport> others,
       Loop loop,
       LongSupplier clockMs,
       ExtenderMetrics metrics) {}
@@ -123,17 +119,23 @@ public final class StreamServer extends VerticleBase {
     ExtenderMetrics metrics = reports.metrics();
     this.streamLog = new LineLimiter(LOG, "the streams of node", clockMs);
     this.refusalLog = new LineLimiter(LOG, "refused streams of", clockMs);
-    String help = "Node streams that the extender ended, by cause.";
-    this.refused = metrics.counter("tranche.extender.streams.ended", help, "cause", "refused");
-    this.limited = metrics.counter("tranche.extender.streams.ended", help, "cause", "limited");
-    this.silent = metrics.counter("tranche.extender.streams.ended", help, "cause", "silent");
-    this.oversized = metrics.counter("tranche.extender.streams.ended", help, "cause", "oversized");
+    List.of("refused", "limited", "silent", "oversized", "invalid").forEach(this::ended);
     this.delayed =
         metrics.counter(
             "tranche.extender.reports.delayed",
             "Reports after which no further one of their node was read for a while, because they"
                 + " caused too much work.");
-    this.invalid = metrics.counter("tranche.extender.streams.ended", help, "cause", "invalid");
+  }
+
+  /** Counts the streams that the extender ended for a cause. */
+  private Counter ended(String cause) {
+    return reports
+        .metrics()
+        .counter(
+            "tranche.extender.streams.ended",
+            "Node streams that the extender ended, by cause.",
+            "cause",
+            cause);
   }
 
   @Override
@@ -185,7 +187,7 @@ public final class StreamServer extends VerticleBase {
     }
     String address = request.connection().remoteAddress().hostAddress();
     if (!reviews.tryAcquire(address, clockMs.getAsLong())) {
-      limited.increment();
+      ended("limited").increment();
       refuse(request, "too many tokens from this address were refused; another is reviewed soon");
       return;
     }
@@ -207,7 +209,7 @@ public final class StreamServer extends VerticleBase {
   }
 
   private void refuse(GrpcServerRequest<NodeReport, NodeDirective> request, String why) {
-    refused.increment();
+    ended("refused").increment();
     String address = request.connection().remoteAddress().hostAddress();
     if (refusalLog.tryAcquire(address)) {
       LOG.warn("refused a node's stream from {}: {}", address, why);
@@ -261,7 +263,7 @@ public final class StreamServer extends VerticleBase {
     }
     boolean brief = report.getReadingsCount() > 0;
     if (!brief && !report.getNode().equals(stream.node)) {
-      refused.increment();
+      ended("refused").increment();
       if (refusalLog.tryAcquire(stream.node)) {
         LOG.warn(
             "refused a report of node {} that names node \"{}\"", stream.node, report.getNode());
@@ -272,12 +274,12 @@ public final class StreamServer extends VerticleBase {
     }
     Optional<String> mismatch = brief ? stream.briefMismatch(report) : Optional.empty();
     if (mismatch.isPresent()) {
-      end(stream, invalid, GrpcStatus.INVALID_ARGUMENT, mismatch.get());
+      end(stream, "invalid", GrpcStatus.INVALID_ARGUMENT, mismatch.get());
       return;
     }
     Optional<String> violation = ReportBounds.violation(report);
     if (violation.isPresent()) {
-      end(stream, oversized, GrpcStatus.INVALID_ARGUMENT, violation.get());
+      end(stream, "oversized", GrpcStatus.INVALID_ARGUMENT, violation.get());
       return;
     }
     stream.reported(report, clockMs.getAsLong());
@@ -298,8 +300,8 @@ public final class StreamServer extends VerticleBase {
     return works.computeIfAbsent(node, first -> new ReportWork(clockMs.getAsLong()));
   }
 
-  private void end(NodeStream stream, Counter cause, GrpcStatus status, String why) {
-    cause.increment();
+  private void end(NodeStream stream, String cause, GrpcStatus status, String why) {
+    ended(cause).increment();
     if (refusalLog.tryAcquire(stream.node)) {
       LOG.warn("ended the stream of node {}: {}", stream.node, why);
     }
@@ -325,7 +327,7 @@ public final class StreamServer extends VerticleBase {
     long deadlineMs = nowMs - SILENCE_MS;
     for (NodeStream stream : streams.open()) {
       if (stream.silentSince(deadlineMs)) {
-        silent.increment();
+        ended("silent").increment();
         close(stream, GrpcStatus.DEADLINE_EXCEEDED, "no report for " + SILENCE_MS / 1_000 + " s");
       }
     }

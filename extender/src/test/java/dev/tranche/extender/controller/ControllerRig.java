@@ -16,11 +16,14 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BiFunction;
 import java.util.function.Function;
 
 /** What a controller works with: a world without nodes, and an API server that remembers. */
 public final class ControllerRig implements ApiWrites {
+  private static final AtomicInteger VERSIONS = new AtomicInteger();
+
   public final FakeWorld world;
   public final List<Event> created = new ArrayList<>();
 
@@ -55,11 +58,12 @@ public final class ControllerRig implements ApiWrites {
     return world;
   }
 
+  /** A Node whose version is another one each time. */
   public static WatchedNode node(
       String name, Map<String, String> labels, String labelsAnnotation, String useAnnotation) {
     return new WatchedNode(
         name,
-        "1",
+        Integer.toString(VERSIONS.incrementAndGet()),
         new NodeFacts(name, Set.of(), "", true),
         HostRequest.NONE,
         labels,
@@ -67,6 +71,17 @@ public final class ControllerRig implements ApiWrites {
         useAnnotation,
         Optional.<TaintedNode>empty(),
         Optional.empty());
+  }
+
+  /** The watch shows a Node, first to the context and then to a controller. */
+  void seen(Controller controller, WatchedNode node) {
+    context.nodes().nodeSeen(node);
+    controller.nodeSeen(node);
+  }
+
+  void gone(Controller controller, String node) {
+    context.nodes().nodeGone(node);
+    controller.nodeGone(node);
   }
 
   /** The kubelet offers GPUs, or none any more. */

@@ -34,7 +34,8 @@ class DraLabelsTest {
   }
 
   private void see(String node, String version, String label, boolean advertises) {
-    labels.nodeSeen(
+    rig.seen(
+        labels,
         new WatchedNode(
             node,
             version,
@@ -55,7 +56,7 @@ class DraLabelsTest {
     see("a", "1", "", false);
     see("a", "2", "dra", false);
     assertThat(patches).containsExactly(SET.formatted("1", "\"dra\""));
-    labels.nodeGone("a");
+    rig.gone(labels, "a");
     labels.everyTenSeconds();
     assertThat(patches).hasSize(1);
   }

@@ -57,7 +57,7 @@ class NodeLabelsTest {
   }
 
   private void watched() {
-    labels.nodeSeen(ControllerRig.node(NODE, Map.copyOf(onNode), written, ""));
+    rig.seen(labels, ControllerRig.node(NODE, Map.copyOf(onNode), written, ""));
   }
 
   /** Carries the last patch out, as the API server would. */
@@ -82,7 +82,7 @@ class NodeLabelsTest {
   void nodeThatCannotBeLabelled_keepsNoOtherFromIt() {
     rig.deciding = false;
     for (String node : List.of("a", "b", "c")) {
-      labels.nodeSeen(ControllerRig.node(node, Map.of(), "", ""));
+      rig.seen(labels, ControllerRig.node(node, Map.of(), "", ""));
       labels.reported(node, report(gpu("Tesla T4", 10)));
     }
     rig.deciding = true;
@@ -109,7 +109,7 @@ class NodeLabelsTest {
                 "tranche.dev/gpu-memory-usable-mib", "15360",
                 "tranche.dev/replicas-per-gpu", "10",
                 "tranche.dev/sharing-strategy", "time-slicing"));
-    assertThat(patches.getLast().getString("resourceVersion")).isEqualTo("1");
+    assertThat(patches.getLast().getString("resourceVersion")).isNotEmpty();
     labels.reported(NODE, report(gpu("Tesla T4", 10), gpu("Tesla T4", 10)));
     labels.everyTenSeconds();
     assertThat(patches).hasSize(1);
@@ -281,7 +281,7 @@ class NodeLabelsTest {
     rig.world.nowMs += 10 * NodeLabels.GONE_AFTER_MS;
     labels.everyTenSeconds();
     assertThat(patches).hasSize(2);
-    labels.nodeGone(NODE);
+    rig.gone(labels, NODE);
     watched();
     rig.world.nowMs += NodeLabels.GONE_AFTER_MS + 1;
     labels.everyTenSeconds();
@@ -310,7 +310,7 @@ class NodeLabelsTest {
   @Test
   void reportOfANodeThatIsGone_isIgnored() {
     watched();
-    labels.nodeGone(NODE);
+    rig.gone(labels, NODE);
     labels.reported(NODE, report(gpu("Tesla T4", 10)));
     watched();
     labels.everyTenSeconds();

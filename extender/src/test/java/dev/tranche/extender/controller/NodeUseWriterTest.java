@@ -55,7 +55,7 @@ final class NodeUseWriterTest {
   }
 
   private void seen(String node, String annotation) {
-    writer.nodeSeen(ControllerRig.node(node, Map.of(), "", annotation));
+    rig.seen(writer, ControllerRig.node(node, Map.of(), "", annotation));
   }
 
   @Test
@@ -132,8 +132,6 @@ final class NodeUseWriterTest {
     assertThat(written).hasSize(NodeUseWriter.WRITES_PER_SECOND_MAX);
     ticks(9);
     assertThat(written).hasSize(10 * NodeUseWriter.WRITES_PER_SECOND_MAX);
-    assertThat(rig.world.registry.get("tranche.extender.node.use.due").gauge().value())
-        .isPositive();
     ticks(190);
     assertThat(written).hasSize(1_000);
     assertThat(written.stream().distinct()).hasSize(1_000);
@@ -217,7 +215,7 @@ final class NodeUseWriterTest {
   @Test
   void nodeThatIsGone_isForgotten() {
     node("a", IDLE);
-    writer.nodeGone("a");
+    rig.gone(writer, "a");
     ticks(5);
     assertThat(written).isEmpty();
   }

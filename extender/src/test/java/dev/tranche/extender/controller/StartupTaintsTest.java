@@ -5,7 +5,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.tranche.api.Names;
 import dev.tranche.api.node.Health;
 import dev.tranche.api.node.NodeReport;
+import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.stream.FakeNode;
+import dev.tranche.extender.stream.ReportReader;
 import dev.tranche.extender.watch.Kinds;
 import dev.tranche.extender.watch.NodeReader;
 import dev.tranche.extender.watch.WatchedNode;
@@ -27,6 +29,7 @@ class StartupTaintsTest {
   private final List<String> patches = new ArrayList<>();
   private final ControllerRig rig = new ControllerRig();
   private final StartupTaints taints = new StartupTaints(rig.context);
+  private int versions;
 
   @BeforeEach
   void patches() {
@@ -43,7 +46,9 @@ class StartupTaintsTest {
   }
 
   private void offering(String replicas, String... keys) {
-    var node = new NodeBuilder().withNewMetadata().withName(NODE).endMetadata();
+    String version = Integer.toString(++versions);
+    var meta = new NodeBuilder().withNewMetadata().withName(NODE).withResourceVersion(version);
+    var node = meta.endMetadata();
     var spec = node.withNewSpec();
     for (String key : keys) {
       spec.addNewTaint().withKey(key).withEffect("NoSchedule").endTaint();
@@ -55,7 +60,14 @@ class StartupTaintsTest {
             .endStatus()
             .build();
     WatchedNode shown = Kinds.read(NodeReader.kind(List.of(Names.RESOURCE)), built);
-    taints.nodeSeen(shown);
+    rig.seen(taints, shown);
+    taints.tick();
+  }
+
+  private void reported(NodeReport report) {
+    var read = ReportReader.read(NODE, report, rig.world.nowMs);
+    rig.world.state.reported(read.report(), read.readings());
+    taints.tick();
   }
 
   private double lifts(String outcome) {
@@ -75,7 +87,7 @@ class StartupTaintsTest {
   void servingNode_losesTheStartupTaints_andNoOthers() {
     watched(OTHER, Names.STARTUP_TAINT, "b", Names.STARTUP_TAINT_CLUSTER_AUTOSCALER);
     assertThat(taintedNodes()).isOne();
-    taints.reported(NODE, READY);
+    reported(READY);
     assertThat(patches)
         .containsExactly(
             "[{\"op\":\"test\",\"path\":\"/spec/taints/3/key\",\"value\":\""
@@ -85,19 +97,19 @@ class StartupTaintsTest {
                 + Names.STARTUP_TAINT
                 + "\"},{\"op\":\"remove\",\"path\":\"/spec/taints/1\"}]");
     assertThat(lifts("lifted")).isOne();
-    assertThat(taintedNodes()).isZero();
-    taints.reported(NODE, READY);
+    taints.tick();
     assertThat(patches).hasSize(1);
+    watched(OTHER, "b");
+    assertThat(taintedNodes()).isZero();
   }
 
   @Test
   void nodeThatDoesNotServe_keepsIt() {
     watched(Names.STARTUP_TAINT);
-    taints.reported(NODE, READY.toBuilder().setRegistered(false).build());
-    taints.reported(NODE, READY.toBuilder().setDraining(true).build());
-    taints.reported(NODE, READY.toBuilder().clearGpus().build());
-    taints.reported(
-        NODE,
+    reported(READY.toBuilder().setRegistered(false).build());
+    reported(READY.toBuilder().setDraining(true).build());
+    reported(READY.toBuilder().clearGpus().build());
+    reported(
         FakeNode.node(NODE, FakeNode.gpu("GPU-0", 0, 0, 0).setHealth(Health.HEALTH_UNHEALTHY))
             .build());
     assertThat(patches).isEmpty();
@@ -106,47 +118,26 @@ class StartupTaintsTest {
   @Test
   void kubeletThatDoesNotOfferYet_isWaitedFor() {
     offering("0", Names.STARTUP_TAINT);
-    taints.reported(NODE, READY);
+    reported(READY);
     assertThat(patches).isEmpty();
-    rig.world.nowMs = StartupTaints.FRESH_MS;
     watched(Names.STARTUP_TAINT);
     assertThat(patches).hasSize(1);
   }
 
   @Test
-  void reportFromBeforeASilence_isNoGround() {
+  void nodeWhoseStreamIsLost_keepsIt() {
     offering("0", Names.STARTUP_TAINT);
-    taints.reported(NODE, READY);
-    rig.world.nowMs = StartupTaints.FRESH_MS + 1;
+    reported(READY);
+    rig.world.state.apply(new Event.StreamLost(NODE));
     watched(Names.STARTUP_TAINT);
     assertThat(patches).isEmpty();
-  }
-
-  @Test
-  void nodeThatReportsTheSameAgain_stillServes() {
-    offering("0", Names.STARTUP_TAINT);
-    taints.reported(NODE, READY);
-    rig.world.nowMs = StartupTaints.FRESH_MS + 1;
-    taints.reportedAgain(NODE);
-    watched(Names.STARTUP_TAINT);
-    assertThat(patches).hasSize(1);
-  }
-
-  @Test
-  void nodeThatReportsTheSameAgain_isTriedAgain() {
-    rig.deciding = false;
-    watched(Names.STARTUP_TAINT);
-    taints.reported(NODE, READY);
-    rig.deciding = true;
-    taints.reportedAgain(NODE);
-    assertThat(patches).hasSize(1);
   }
 
   @Test
   void pluginThatDrainsAgain_isNotTakenAtItsEarlierWord() {
     offering("0", Names.STARTUP_TAINT);
-    taints.reported(NODE, READY);
-    taints.reported(NODE, READY.toBuilder().setDraining(true).build());
+    reported(READY);
+    reported(READY.toBuilder().setDraining(true).build());
     watched(Names.STARTUP_TAINT);
     assertThat(patches).isEmpty();
   }
@@ -154,7 +145,7 @@ class StartupTaintsTest {
   @Test
   void nodeWithoutTheTaint_isLeftAlone() {
     watched(OTHER);
-    taints.reported(NODE, READY);
+    reported(READY);
     assertThat(patches).isEmpty();
     assertThat(taintedNodes()).isZero();
   }
@@ -163,12 +154,12 @@ class StartupTaintsTest {
   void refusedPatch_isTriedAgainAtTheNextReport_fromTheListAsItIsThen() {
     rig.answer = Future.failedFuture("the test does not hold");
     watched(OTHER, Names.STARTUP_TAINT);
-    taints.reported(NODE, READY);
+    reported(READY);
     assertThat(lifts("failed")).isOne();
     watched(Names.STARTUP_TAINT);
     assertThat(patches).hasSize(2);
     rig.answer = Future.succeededFuture();
-    taints.reported(NODE, READY);
+    reported(READY);
     assertThat(patches).hasSize(3);
     assertThat(patches.getLast()).contains("/spec/taints/0").doesNotContain("taints/1");
     assertThat(lifts("lifted")).isOne();
@@ -179,8 +170,8 @@ class StartupTaintsTest {
     Promise<Void> slow = Promise.promise();
     rig.answer = slow.future();
     watched(Names.STARTUP_TAINT);
-    taints.reported(NODE, READY);
-    taints.reported(NODE, READY);
+    reported(READY);
+    reported(READY);
     assertThat(patches).hasSize(1);
     slow.complete();
     assertThat(lifts("lifted")).isOne();
@@ -190,7 +181,7 @@ class StartupTaintsTest {
   void extenderThatDoesNotDecide_writesNothing() {
     rig.deciding = false;
     watched(Names.STARTUP_TAINT);
-    taints.reported(NODE, READY);
+    reported(READY);
     assertThat(patches).isEmpty();
   }
 }

@@ -27,17 +27,7 @@ final class LatestReportTest {
             ages.add(report.holdingsAgeMs());
             readings.forEach((uuid, r) -> told.add(uuid + " uses " + r.memoryUsedBytes()));
           },
-          new ReportListener() {
-            @Override
-            public void reported(String node, NodeReport whole) {
-              told.add("whole");
-            }
-
-            @Override
-            public void reportedAgain(String node) {
-              told.add("again");
-            }
-          },
+          (node, report) -> told.add("whole"),
           loop::add,
           Runnable::run,
           () -> false);
@@ -66,7 +56,7 @@ final class LatestReportTest {
     deliver();
     latestReport.put(brief(2));
     deliver();
-    assertThat(told).containsExactly("GPU-0 uses 1", "whole", "GPU-0 uses 2", "again");
+    assertThat(told).containsExactly("GPU-0 uses 1", "whole", "GPU-0 uses 2");
     assertThat(states.get(1)).isSameAs(states.get(0));
   }
 
@@ -93,7 +83,7 @@ final class LatestReportTest {
     latestReport.put(brief(3));
     latestReport.put(brief(4));
     deliver();
-    assertThat(told).containsExactly("GPU-1 uses 2", "whole", "GPU-1 uses 4", "again");
+    assertThat(told).containsExactly("GPU-1 uses 2", "whole", "GPU-1 uses 4");
   }
 
   /** The first is on its way; of those that come meanwhile, only the last counts. */

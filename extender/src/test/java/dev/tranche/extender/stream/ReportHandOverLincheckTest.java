@@ -42,18 +42,6 @@ class ReportHandOverLincheckTest {
     }
   }
 
-  private static final class NoListener implements ReportListener {
-    @Override
-    public void reported(String node, NodeReport whole) {
-      // Only what is applied counts.
-    }
-
-    @Override
-    public void reportedAgain(String node) {
-      // Likewise.
-    }
-  }
-
   private static NodeReport using(long bytes) {
     return NodeReport.newBuilder()
         .addGpus(Gpu.newBuilder().setUuid(UUID).setLoad(FakeNode.load(0, bytes)))
@@ -78,7 +66,7 @@ class ReportHandOverLincheckTest {
             () -> 0,
             (report, readings) ->
                 readings.values().forEach(reading -> applied.add(reading.memoryUsedBytes())),
-            new NoListener(),
+            (node, report) -> {},
             deciding::add,
             own::add,
             () -> false);

@@ -37,7 +37,7 @@ public final class SimulatedStreams {
    */
   public Consumer<NodeReport> open(String node, BooleanSupplier closed) {
     var latest =
-        new LatestReport(node, clockMs, applier, new Nobody(), loop, Runnable::run, closed);
+        new LatestReport(node, clockMs, applier, (name, whole) -> {}, loop, Runnable::run, closed);
     return latest::put;
   }
 
@@ -47,13 +47,5 @@ public final class SimulatedStreams {
 
   public static NodeDirective.Builder retract(String uid) {
     return Directives.retract(uid);
-  }
-
-  private static final class Nobody implements ReportListener {
-    @Override
-    public void reported(String node, NodeReport whole) {}
-
-    @Override
-    public void reportedAgain(String node) {}
   }
 }

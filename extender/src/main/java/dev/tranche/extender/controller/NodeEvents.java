@@ -1,0 +1,66 @@
+package dev.tranche.extender.controller;
+
+import com.github.benmanes.caffeine.cache.Cache;
+import com.github.benmanes.caffeine.cache.Caffeine;
+import dev.tranche.extender.limit.NodeRate;
+import dev.tranche.extender.metrics.ExtenderMetrics;
+import dev.tranche.process.client.Events;
+import io.fabric8.kubernetes.api.model.Event;
+import java.time.Duration;
+import java.util.UUID;
+import java.util.function.LongSupplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Creates the events that nodes cause, each once and at its node's rate. Another extender, or this
+ * one before a restart, gives an event the same name, so the API server refuses the second one.
+ * Confined to the loop.
+ */
+final class NodeEvents {
+  /** A node that keeps its events sends 64 at once. */
+  private static final NodeRate.Limits RATE = new NodeRate.Limits(64, 10_000, 256, 20);
+
+  private static final int CLAIMED_MAX = 50_000;
+
+  /** As long as the API server keeps events. */
+  private static final Duration CLAIMED_FOR = Duration.ofHours(1);
+
+  private static final Logger LOG = LoggerFactory.getLogger(NodeEvents.class);
+
+  private final ApiWrites api;
+  private final NodeRate rate;
+  private final Cache<UUID, Boolean> claimed =
+      Caffeine.newBuilder().maximumSize(CLAIMED_MAX).expireAfterWrite(CLAIMED_FOR).build();
+
+  NodeEvents(ApiWrites api, LongSupplier clockMs, ExtenderMetrics metrics) {
+    this.api = api;
+    this.rate = new NodeRate("events", RATE, clockMs, metrics);
+  }
+
+  /** Returns whether the node may cause another event now. */
+  boolean tryAcquire(String node) {
+    return rate.tryAcquire(node);
+  }
+
+  /** Returns whether the event is to be created now: it is new, and the node may cause another. */
+  boolean claim(String node, UUID id) {
+    boolean isNew = claimed.getIfPresent(id) == null && rate.tryAcquire(node);
+    if (isNew) {
+      claimed.put(id, true);
+    }
+    return isNew;
+  }
+
+  /** Creates an event that was claimed. If it fails and may succeed later, it is new again. */
+  void create(UUID id, Event event) {
+    api.event(event).onFailure(failure -> failed(id, failure));
+  }
+
+  void failed(UUID id, Throwable failure) {
+    if (Events.isPassing(failure)) {
+      LOG.info("cannot create an event, will retry: {}", failure.toString());
+      claimed.invalidate(id);
+    }
+  }
+}

@@ -1,0 +1,87 @@
+package dev.tranche.extender.controller;
+
+import dev.tranche.extender.limit.NodeRate;
+import dev.tranche.extender.metrics.ExtenderMetrics;
+import dev.tranche.extender.watch.WatchedNode;
+import io.fabric8.kubernetes.client.dsl.base.PatchType;
+import io.vertx.core.Future;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.LongSupplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The Nodes as last watched, for all controllers. It also patches them: each at its rate, and again
+ * only once the watch shows the last patch. A controller tries again what was put off or refused,
+ * with what is true then. Confined to the loop.
+ */
+public final class WatchedNodes implements Controller {
+  /** All nodes need labels at once only once. */
+  private static final NodeRate.Limits RATE = new NodeRate.Limits(10, 10_000, 256, 50);
+
+  private static final Logger LOG = LoggerFactory.getLogger(WatchedNodes.class);
+
+  private final ApiWrites api;
+  private final NodeRate rate;
+  private final Map<String, WatchedNode> byName = new HashMap<>();
+
+  /** The resource versions that were patched, by name. */
+  private final Map<String, String> patched = new HashMap<>();
+
+  WatchedNodes(ApiWrites api, LongSupplier clockMs, ExtenderMetrics metrics) {
+    this.api = api;
+    this.rate = new NodeRate("writes", RATE, clockMs, metrics);
+  }
+
+  @Override
+  public void nodeSeen(WatchedNode node) {
+    byName.put(node.key(), node);
+  }
+
+  @Override
+  public void nodeGone(String node) {
+    byName.remove(node);
+    patched.remove(node);
+  }
+
+  Optional<WatchedNode> get(String name) {
+    return Optional.ofNullable(byName.get(name));
+  }
+
+  Collection<WatchedNode> all() {
+    return List.copyOf(byName.values());
+  }
+
+  /**
+   * Patches labels and annotations, unless the Node has changed since.
+   *
+   * @param what is patched, for the log
+   * @param labels to set; an empty value removes the label
+   * @param annotations likewise
+   * @return empty if it was put off
+   */
+  Optional<Future<?>> patch(
+      WatchedNode node, String what, Map<String, String> labels, Map<String, String> annotations) {
+    String patch = NodePatch.of(node.resourceVersion(), labels, annotations);
+    return patch(node, what, PatchType.JSON_MERGE, patch);
+  }
+
+  Optional<Future<?>> patch(WatchedNode node, String what, PatchType type, String patch) {
+    String name = node.key();
+    if (node.resourceVersion().equals(patched.get(name)) || !rate.tryAcquire(name)) {
+      return Optional.empty();
+    }
+    Future<?> answer = api.patchNode(name, type, patch);
+    patched.put(name, node.resourceVersion());
+    return Optional.of(
+        answer.onFailure(
+            e -> {
+              patched.remove(name);
+              LOG.info("cannot patch {} of node {}, will retry: {}", what, name, e.toString());
+            }));
+  }
+}
