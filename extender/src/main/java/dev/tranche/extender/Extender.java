@@ -73,6 +73,7 @@ import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.Callable;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.Function;
@@ -225,7 +226,6 @@ public final class Extender implements AutoCloseable {
   /** All controllers; they are told in this order. */
   private List<Controller> controllers(ControllerContext context) {
     var mistakes = new MistakeEvents(context);
-    var waits = new WaitEvents(context);
     var pins =
         new PinChecks(context, schedulerMessages::selection, core.traits::pin, core.traits::size);
     Supplier<Stream<GpuFacts>> gpus =
@@ -247,9 +247,7 @@ public final class Extender implements AutoCloseable {
         new PodScan(context, core.ledger::pods, PodRules.untriedNominee(core), mistakes),
         new DuplicateAllocations(context, mistakes),
         mistakes,
-        new WaitSurvey(context, new SurveyTurns(), List.of(waits, pins)),
-        pins,
-        waits);
+        new WaitSurvey(context, new SurveyTurns(), List.of(new WaitEvents(context), pins)));
   }
 
   private final class SurveyTurns implements WaitSurvey.Turns {
@@ -259,8 +257,8 @@ public final class Extender implements AutoCloseable {
     }
 
     @Override
-    public Future<WaitSurvey.Found> aside(Supplier<WaitSurvey.Found> work) {
-      return loop.completeOnLoop(vertx.executeBlocking(work::get, false));
+    public <T> Future<T> aside(Callable<T> work) {
+      return loop.completeOnLoop(vertx.executeBlocking(work, false));
     }
 
     @Override

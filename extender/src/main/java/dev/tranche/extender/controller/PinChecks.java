@@ -4,13 +4,12 @@ import dev.tranche.extender.explain.Explanations;
 import dev.tranche.extender.explain.WaitCause;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.selection.PodSelection;
+import dev.tranche.process.TokenBucket;
 import io.vertx.core.Future;
-import java.util.LinkedHashMap;
-import java.util.Map;
 import java.util.Optional;
-import java.util.SequencedMap;
 import java.util.function.Function;
 import java.util.function.IntSupplier;
+import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 
 /**
@@ -19,17 +18,17 @@ import java.util.function.Supplier;
  * its nodes is not kept, so that the API server is asked for the few pods that wait for it.
  * Confined to the loop.
  */
-public final class PinChecks implements Controller, WaitSurvey.Listener {
+public final class PinChecks implements WaitSurvey.Listener {
   static final int READS_PER_SECOND_MAX = 5;
-  static final int QUEUE_MAX = 1_000;
+  static final int BURST = 15;
 
   private final Explanations explanations;
   private final Function<String, Future<Optional<PodSelection>>> selections;
   private final Function<PodSelection, PodSelection.Pin> pins;
   private final IntSupplier gpuNodes;
 
-  /** By uid. */
-  private final SequencedMap<String, PodFacts> queue = new LinkedHashMap<>();
+  private final LongSupplier clockMs;
+  private final TokenBucket rate;
 
   /**
    * @param selections reads a pod by {@code namespace/name}, and completes on the loop; empty if
@@ -46,30 +45,16 @@ public final class PinChecks implements Controller, WaitSurvey.Listener {
     this.selections = selections;
     this.pins = pins;
     this.gpuNodes = gpuNodes;
-    context
-        .metrics()
-        .gauge(
-            "tranche.extender.pin.checks.queued",
-            "Waiting pods whose requirements of nodes are still to be read; 1,000 at most.",
-            queue::size);
+    this.clockMs = context.core().clockMs;
+    this.rate = new TokenBucket(BURST, READS_PER_SECOND_MAX, clockMs.getAsLong());
   }
 
+  /** Reads the pod. What is too much now is asked for by a later survey. */
   @Override
   public void waits(PodFacts pod, WaitCause cause, Supplier<String> figures) {
-    if (queue.size() < QUEUE_MAX && explanations.asksForPin(pod, cause, gpuNodes.getAsInt())) {
-      queue.put(pod.uid(), pod);
-    }
-  }
-
-  /** Reads the next pods. What is not read now is asked for by the next survey. */
-  @Override
-  public void tick() {
-    for (int i = 0; i < READS_PER_SECOND_MAX; i++) {
-      Map.Entry<String, PodFacts> next = queue.pollFirstEntry();
-      if (next == null) {
-        return;
-      }
-      PodFacts pod = next.getValue();
+    long nowMs = clockMs.getAsLong();
+    if (rate.available(nowMs) && explanations.asksForPin(pod, cause, gpuNodes.getAsInt())) {
+      rate.take(1, nowMs);
       selections
           .apply(pod.key())
           .onSuccess(

@@ -9,9 +9,7 @@ import dev.tranche.process.client.Events;
 import io.fabric8.kubernetes.api.model.Event;
 import io.micrometer.core.instrument.Counter;
 import java.util.HashMap;
-import java.util.LinkedHashMap;
 import java.util.Map;
-import java.util.SequencedMap;
 import java.util.Set;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -20,9 +18,10 @@ import org.jspecify.annotations.Nullable;
  * Writes an event for each pod that waits: once it has waited for some seconds, and again when the
  * reason changes, or has stayed for most of an hour. Changed figures write none, nor do gates,
  * which somebody set on purpose. An event's name is derived from the pod's uid, the reason and the
- * pod's age, so that it stays one event over replicas and restarts. Confined to the loop.
+ * pod's age, so that it stays one event over replicas and restarts. What exceeds the rate is told
+ * by a later survey. Confined to the loop.
  */
-public final class WaitEvents implements Controller, WaitSurvey.Listener {
+public final class WaitEvents implements WaitSurvey.Listener {
   /** Most pods are bound before. */
   static final long AFTER_MS = 10_000;
 
@@ -33,9 +32,6 @@ public final class WaitEvents implements Controller, WaitSurvey.Listener {
   static final long REPEAT_MS = 3_000_000;
 
   static final int PODS_MAX = 10_000;
-
-  /** Events that wait to be written; the reason of more pods is told later. */
-  static final int QUEUE_MAX = 1_000;
 
   static final int BURST = 50;
 
@@ -52,9 +48,6 @@ public final class WaitEvents implements Controller, WaitSurvey.Listener {
 
   /** By uid. */
   private final Map<String, Waiting> pods = new HashMap<>();
-
-  /** By uid, the oldest first. */
-  private final SequencedMap<String, Notice> queue = new LinkedHashMap<>();
 
   /** A pod that waits, and what its owner was told last. */
   private static final class Waiting {
@@ -80,29 +73,6 @@ public final class WaitEvents implements Controller, WaitSurvey.Listener {
     }
   }
 
-  /**
-   * @param figures pods with equal requests share the text
-   * @param period how many times {@link #REPEAT_MS} the pod had existed
-   */
-  private record Notice(
-      String namespace, String name, String uid, WaitCause cause, String figures, long period) {
-    Event event() {
-      WaitReason reason = cause.reason();
-      String text = cause.line() + ". " + cause.whatToDo();
-      Event event =
-          Events.warning(
-              ApiWriter.COMPONENT,
-              Events.pod(namespace, name, uid),
-              Events.uuid(reason + uid + (period == 0 ? "" : " " + period)),
-              reason.event(),
-              figures.isEmpty() ? text : text + " " + figures);
-      if (reason.isUsual()) {
-        event.setType("Normal");
-      }
-      return event;
-    }
-  }
-
   public WaitEvents(ControllerContext context) {
     this.context = context;
     this.rate = new TokenBucket(BURST, PER_SECOND, context.nowMs());
@@ -110,10 +80,6 @@ public final class WaitEvents implements Controller, WaitSurvey.Listener {
     written = metrics.counter(METRIC, HELP, "outcome", "written");
     refused = metrics.counter(METRIC, HELP, "outcome", "refused");
     dropped = metrics.counter(METRIC, HELP, "outcome", "dropped");
-    metrics.gauge(
-        "tranche.extender.wait.events.queued",
-        "Events that tell why a pod waits, and are still to be written; 1,000 at most.",
-        queue::size);
   }
 
   @Override
@@ -131,21 +97,51 @@ public final class WaitEvents implements Controller, WaitSurvey.Listener {
       known = new Waiting(nowMs, createdMs(pod, nowMs));
       pods.put(pod.uid(), known);
     }
-    WaitReason reason = cause.reason();
-    Notice queued = queue.get(pod.uid());
-    boolean news = queued == null || queued.cause().reason() != reason;
-    boolean room = queued != null || queue.size() < QUEUE_MAX;
-    if (news && room && known.isDue(reason, nowMs)) {
-      queue.put(
-          pod.uid(),
-          new Notice(
-              pod.namespace(),
-              pod.name(),
-              pod.uid(),
-              cause,
-              reason.isOfGpus() ? figures.get() : "",
-              known.period(nowMs)));
+    if (known.isDue(cause.reason(), nowMs) && rate.available(nowMs)) {
+      rate.take(1, nowMs);
+      write(pod, cause, figures, known);
     }
+  }
+
+  /** A conflict means that the event exists already. After a failure that may pass, it is due. */
+  private void write(PodFacts pod, WaitCause cause, Supplier<String> figures, Waiting known) {
+    long nowMs = context.nowMs();
+    Event event = event(pod, cause, figures, known.period(nowMs));
+    known.told = cause.reason();
+    known.toldAtMs = nowMs;
+    context
+        .api()
+        .podEvent(event)
+        .onSuccess(done -> written.increment())
+        .onFailure(
+            failure -> {
+              if (Events.isPassing(failure)) {
+                known.told = null;
+              } else if (!Events.exists(failure)) {
+                refused.increment();
+              }
+            });
+  }
+
+  /**
+   * @param figures pods with equal requests share the text
+   * @param period how many times {@link #REPEAT_MS} the pod had existed
+   */
+  private static Event event(PodFacts pod, WaitCause cause, Supplier<String> figures, long period) {
+    WaitReason reason = cause.reason();
+    String text = cause.line() + ". " + cause.whatToDo();
+    String more = reason.isOfGpus() ? figures.get() : "";
+    Event event =
+        Events.warning(
+            ApiWriter.COMPONENT,
+            Events.pod(pod.namespace(), pod.name(), pod.uid()),
+            Events.uuid(reason + pod.uid() + (period == 0 ? "" : " " + period)),
+            reason.event(),
+            more.isEmpty() ? text : text + " " + more);
+    if (reason.isUsual()) {
+      event.setType("Normal");
+    }
+    return event;
   }
 
   /** A pod without a time of creation, or with one that is still to come, is new. */
@@ -159,43 +155,9 @@ public final class WaitEvents implements Controller, WaitSurvey.Listener {
   @Override
   public void retain(Set<String> waiting) {
     pods.keySet().retainAll(waiting);
-    queue.keySet().retainAll(waiting);
   }
 
   int pods() {
     return pods.size();
-  }
-
-  /** Writes the next events. */
-  @Override
-  public void tick() {
-    if (!context.deciding()) {
-      return;
-    }
-    long nowMs = context.nowMs();
-    while (!queue.isEmpty() && rate.available(nowMs)) {
-      Notice notice = queue.pollFirstEntry().getValue();
-      Waiting known = pods.get(notice.uid());
-      if (known != null) {
-        rate.take(1, nowMs);
-        known.told = notice.cause().reason();
-        known.toldAtMs = nowMs;
-        context
-            .api()
-            .podEvent(notice.event())
-            .onSuccess(done -> written.increment())
-            .onFailure(failure -> unwritten(notice, failure));
-      }
-    }
-  }
-
-  /** A conflict means that the event exists already. After a failure that may pass, it is due. */
-  private void unwritten(Notice notice, Throwable failure) {
-    Waiting known = pods.get(notice.uid());
-    if (Events.isPassing(failure) && known != null) {
-      known.told = null;
-    } else if (!Events.exists(failure)) {
-      refused.increment();
-    }
   }
 }

@@ -16,6 +16,7 @@ import dev.tranche.extender.snapshot.NodeFit;
 import dev.tranche.extender.snapshot.NodeSnapshot;
 import dev.tranche.process.meters.Failures;
 import io.vertx.core.Future;
+import io.vertx.core.Promise;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -25,20 +26,21 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.Callable;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Finds out every few seconds why each pending pod waits, also where kube-scheduler has refused it
  * without a call of the extender. The loop reads nodes in short turns, and a worker evaluates them,
- * once for all pods with equal requests and an equal view of the nodes, for a bounded time. What is
- * left comes first the next time. Confined to the loop but for {@link #evaluate}.
+ * once for all pods with equal requests and an equal view of the nodes. After a survey that takes
+ * long, the next one begins later. Confined to the loop but for {@link #evaluate}.
  */
 public final class WaitSurvey implements Controller {
   static final long EVERY_MS = 3_000;
 
-  /** The work of one survey on a worker, which evaluates at least one kind of request. */
-  static final long WORK_MS_MAX = 300;
+  /** The pause after a survey is at least so many times as long as the survey took. */
+  private static final int PAUSE = 9;
 
   /** The work of one turn of the loop that passes on what was found. */
   static final long TURN_MS_MAX = 5;
@@ -53,13 +55,7 @@ public final class WaitSurvey implements Controller {
   private final List<Listener> listeners;
   private final Failures failures;
   private boolean running;
-  private long lastMs = Long.MIN_VALUE / 2;
-
-  /** The view of the nodes that the next survey begins with. */
-  private int view;
-
-  /** The kind of requests of this view that the next survey begins with. */
-  private int kind;
+  private long nextMs;
 
   /** Is told why pods wait, on the loop. */
   @FunctionalInterface
@@ -81,7 +77,7 @@ public final class WaitSurvey implements Controller {
     Future<List<NodeSnapshot>> nodes(PodFacts pod);
 
     /** Runs work on a worker. */
-    Future<Found> aside(Supplier<Found> work);
+    <T> Future<T> aside(Callable<T> work);
 
     /** Runs a task on the loop after what waits there. */
     void later(Runnable task);
@@ -122,13 +118,6 @@ public final class WaitSurvey implements Controller {
     }
   }
 
-  /**
-   * What a survey of one view found.
-   *
-   * @param next the kind of requests that the next survey begins with; 0 if all were evaluated
-   */
-  public record Found(List<Answer> answers, int next) {}
-
   public WaitSurvey(ControllerContext context, Turns turns, List<Listener> listeners) {
     this.context = context;
     this.ledger = context.core().ledger;
@@ -141,60 +130,38 @@ public final class WaitSurvey implements Controller {
 
   @Override
   public void tick() {
-    long nowMs = context.nowMs();
-    if (running || nowMs - lastMs < EVERY_MS || context.readiness().notReady().isPresent()) {
+    long startMs = context.nowMs();
+    if (running || startMs < nextMs || context.readiness().notReady().isPresent()) {
       return;
     }
-    lastMs = nowMs;
-    List<List<PodFacts>> views = List.copyOf(views().values());
-    if (!views.isEmpty()) {
-      running = true;
-      survey(views, views.size(), nowMs);
+    running = true;
+    Future<?> done = Future.succeededFuture();
+    for (List<PodFacts> pods : views().values()) {
+      done = done.transform(before -> survey(pods));
     }
+    done.onComplete(
+        any -> {
+          long nowMs = context.nowMs();
+          nextMs = nowMs + Math.max(EVERY_MS, PAUSE * (nowMs - startMs));
+          running = false;
+        });
   }
 
   /**
-   * Surveys the next view, and then the others that are left. A failure ends only that of its view.
+   * Surveys one view. A failure ends only that.
+   *
+   * @param pods with the same view of the nodes
    */
-  private void survey(List<List<PodFacts>> views, int left, long startMs) {
-    boolean first = left == views.size();
-    if (left == 0 || (!first && context.nowMs() >= startMs + WORK_MS_MAX)) {
-      running = false;
-      return;
-    }
-    view %= views.size();
-    List<PodFacts> pods = views.get(view);
-    int from = kind;
-    Future.succeededFuture()
+  private Future<?> survey(List<PodFacts> pods) {
+    return Future.succeededFuture()
         .compose(any -> turns.nodes(pods.getFirst()))
-        .compose(
-            all ->
-                turns.aside(
-                    () ->
-                        evaluate(
-                            pods, from, all, (first ? context.nowMs() : startMs) + WORK_MS_MAX)))
-        .onComplete(
-            done -> {
-              kind = done.succeeded() ? done.result().next() : 0;
-              if (done.failed()) {
-                failures.failed(Failures.TASK, TASK, done.cause());
-              }
-              List<Answer> answers = done.succeeded() ? done.result().answers() : List.of();
-              tell(answers.iterator(), () -> next(views, left, startMs));
-            });
+        .compose(all -> turns.aside(() -> evaluate(pods, all)))
+        .compose(answers -> tell(answers.iterator()))
+        .onFailure(failure -> failures.failed(Failures.TASK, TASK, failure));
   }
 
-  private void next(List<List<PodFacts>> views, int left, long startMs) {
-    if (kind == 0) {
-      view++;
-      survey(views, left - 1, startMs);
-    } else {
-      running = false;
-    }
-  }
-
-  /** Passes on the answers, in as many turns as it takes, and then goes on. */
-  private void tell(Iterator<Answer> answers, Runnable then) {
+  /** Passes on the answers, in as many turns as it takes. */
+  private Future<Void> tell(Iterator<Answer> answers) {
     long endMs = context.nowMs() + TURN_MS_MAX;
     boolean first = true;
     while (answers.hasNext() && (first || context.nowMs() < endMs)) {
@@ -202,11 +169,12 @@ public final class WaitSurvey implements Controller {
       failures.task(TASK, () -> tell(answer));
       first = false;
     }
-    if (answers.hasNext()) {
-      turns.later(() -> tell(answers, then));
-    } else {
-      then.run();
+    if (!answers.hasNext()) {
+      return Future.succeededFuture();
     }
+    Promise<Void> rest = Promise.promise();
+    turns.later(() -> tell(answers).onComplete(rest));
+    return rest.future();
   }
 
   /** Returns the pods that wait, by their view of the nodes. */
@@ -238,26 +206,18 @@ public final class WaitSurvey implements Controller {
         && (pod.preemption().nominatedNode() != null || ledger.hold(pod.uid()).isEmpty());
   }
 
-  /**
-   * Evaluates the nodes once for each kind of requests; runs on a worker.
-   *
-   * @param pods with the same view of the nodes
-   */
-  private Found evaluate(List<PodFacts> pods, int from, List<NodeSnapshot> all, long untilMs) {
+  /** Evaluates the nodes once for each kind of requests; runs on a worker. */
+  private List<Answer> evaluate(List<PodFacts> pods, List<NodeSnapshot> all) {
     var byShape = new LinkedHashMap<Shape, List<PodFacts>>();
     for (PodFacts pod : pods) {
       var shape = new Shape(pod.requests(), pod.annotations());
       byShape.computeIfAbsent(shape, first -> new ArrayList<>()).add(pod);
     }
-    List<List<PodFacts>> kinds = List.copyOf(byShape.values());
     var answers = new ArrayList<Answer>();
-    int begin = from < kinds.size() ? from : 0;
-    int next = begin;
-    while (next < kinds.size() && (next == begin || context.nowMs() < untilMs)) {
-      List<PodFacts> equal = kinds.get(next++);
-      failures.task(TASK, () -> answers.addAll(answers(equal, all)));
-    }
-    return new Found(answers, next % kinds.size());
+    byShape
+        .values()
+        .forEach(equal -> failures.task(TASK, () -> answers.addAll(answers(equal, all))));
+    return answers;
   }
 
   private List<Answer> answers(List<PodFacts> pods, List<NodeSnapshot> all) {

@@ -57,7 +57,6 @@ final class WaitEventsTest {
   private void waits(WaitCause cause, long atMs, String figures) {
     rig.world.nowMs = atMs;
     events.waits(pod("a", 1), cause, () -> figures);
-    events.tick();
   }
 
   @Test
@@ -112,30 +111,16 @@ final class WaitEventsTest {
     int most = 0;
     for (long s = 0; s < WaitEvents.REPEAT_MS / 1_000; s++) {
       rig.world.nowMs = s * 1_000;
+      int before = created.size();
       if (s % 3 == 0) {
         pods.forEach(pod -> events.waits(pod, FULL, () -> "figures"));
       }
-      int before = created.size();
-      events.tick();
       most = Math.max(most, created.size() - before);
     }
     assertThat(created).hasSize(5_000);
     assertThat(created.stream().map(event -> event.getMetadata().getName()).distinct())
         .hasSize(5_000);
     assertThat(most).isLessThanOrEqualTo(WaitEvents.BURST);
-  }
-
-  @Test
-  void eventsBeyondTheQueue_areWrittenLater() {
-    List<PodFacts> pods =
-        IntStream.range(0, WaitEvents.QUEUE_MAX + 20).mapToObj(i -> pod("a", i)).toList();
-    for (rig.world.nowMs = 0; rig.world.nowMs <= 150_000; rig.world.nowMs += 3_000) {
-      pods.forEach(pod -> events.waits(pod, FULL, () -> ""));
-      assertThat(rig.world.registry.get("tranche.extender.wait.events.queued").gauge().value())
-          .isLessThanOrEqualTo(WaitEvents.QUEUE_MAX);
-      events.tick();
-    }
-    assertThat(created).hasSize(pods.size());
   }
 
   @Test
@@ -148,7 +133,6 @@ final class WaitEventsTest {
         rig.answer = Future.failedFuture(new KubernetesClientException("exists", 409, null));
       }
       events.waits(pod, FULL, () -> "");
-      events.tick();
     }
     List<String> names = created.stream().map(event -> event.getMetadata().getName()).toList();
     assertThat(names).as("of the first, the same again, and the repeated one").hasSize(3);

@@ -390,12 +390,7 @@ final class WaitReasonsTest extends WaitingPodsRig {
 
   private void survey(PinChecks pins) {
     listeners.add(pins);
-    for (int i = 0; i < 6; i++) {
-      survey.tick();
-      pins.tick();
-      events.tick();
-      world.nowMs += 3_000;
-    }
+    survey();
   }
 
   /** Telling one pod takes a millisecond here. */

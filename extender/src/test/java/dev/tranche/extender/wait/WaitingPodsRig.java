@@ -30,7 +30,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
-import java.util.function.Supplier;
+import java.util.concurrent.Callable;
 
 /** Arranges pods that wait for a known reason, and reads that reason from all surfaces. */
 abstract class WaitingPodsRig {
@@ -62,8 +62,12 @@ abstract class WaitingPodsRig {
             }
 
             @Override
-            public Future<WaitSurvey.Found> aside(Supplier<WaitSurvey.Found> work) {
-              return Future.succeededFuture(work.get());
+            public <T> Future<T> aside(Callable<T> work) {
+              try {
+                return Future.succeededFuture(work.call());
+              } catch (Exception bug) {
+                return Future.failedFuture(bug);
+              }
             }
 
             @Override
@@ -247,7 +251,6 @@ abstract class WaitingPodsRig {
   void survey() {
     for (int i = 0; i < 6; i++) {
       survey.tick();
-      events.tick();
       world.nowMs += 3_000;
     }
   }
