@@ -281,12 +281,16 @@ public final class Extender implements AutoCloseable {
                 task -> vertx.setTimer(SOON_MS, due -> loop.run(task))));
     var routes =
         new VerbRoutes(
-            new ExtenderReader(config.resources()), all, metrics, RequestLimiter.READ_WITHIN_MS);
+            vertx,
+            new ExtenderReader(config.resources()),
+            all,
+            metrics,
+            RequestLimiter.READ_WITHIN_MS);
     return new VerbServer(
         config.verbs(),
         port("verbs", VerbServer.limits(config.verbsTls())),
         state.readiness,
-        routes.router(vertx),
+        routes::handle,
         loop);
   }
 

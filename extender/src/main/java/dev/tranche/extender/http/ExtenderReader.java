@@ -51,7 +51,7 @@ public final class ExtenderReader {
       @JsonProperty("PodUID") @Nullable String podUid,
       @JsonProperty("Node") @Nullable String node) {}
 
-  public ExtenderArgs args(Body json) throws MalformedException {
+  public ExtenderArgs args(byte[] json) throws MalformedException {
     Args args = read(json, Args.class);
     PodFields pod = Objects.requireNonNullElse(args.pod, NO_POD);
     ReadPod read = pod.read();
@@ -59,7 +59,7 @@ public final class ExtenderReader {
         identified(read), args.nodeNames, read.host(), pod.hasNodePreferences(), pod.group());
   }
 
-  public ExtenderPreemptionArgs preemption(Body json) throws MalformedException {
+  public ExtenderPreemptionArgs preemption(byte[] json) throws MalformedException {
     Args args = read(json, Args.class);
     PodFields pod = Objects.requireNonNullElse(args.pod, NO_POD);
     return new ExtenderPreemptionArgs(identified(pod.read()), victims(args.victims));
@@ -80,7 +80,7 @@ public final class ExtenderReader {
     return byNode;
   }
 
-  public ExtenderBindingArgs binding(Body json) throws MalformedException {
+  public ExtenderBindingArgs binding(byte[] json) throws MalformedException {
     Binding args = read(json, Binding.class);
     return new ExtenderBindingArgs(
         required(args.podName(), "PodName"),
@@ -96,9 +96,9 @@ public final class ExtenderReader {
     return value;
   }
 
-  private static <T> T read(Body json, Class<T> type) throws MalformedException {
+  private static <T> T read(byte[] json, Class<T> type) throws MalformedException {
     try {
-      T read = KubernetesJson.MAPPER.readValue(json.bytes, 0, json.lengthBytes, type);
+      T read = KubernetesJson.MAPPER.readValue(json, type);
       if (read == null) {
         throw new MalformedException("not the extender's JSON: null");
       }

@@ -1,16 +1,13 @@
 package dev.tranche.extender.http;
 
 import io.vertx.core.http.HttpServerRequest;
-import java.util.Collections;
-import java.util.IdentityHashMap;
-import java.util.Set;
-import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.regex.Pattern;
-import org.jspecify.annotations.Nullable;
 
 /**
- * Limits the requests that wait for the loop at once. Requests beyond the limits are refused before
- * their body is read. Confined to the loop, except {@link #calls()}.
+ * Limits the requests that wait for the loop at once, and the bytes of their bodies. Requests
+ * beyond the limits are refused before their body is read. Confined to the loop, except {@link
+ * #calls()}.
  */
 public final class RequestLimiter {
   /** A Pod is 1.5 MiB at most, and 15,000 node names are about 1 MiB. */
@@ -23,7 +20,6 @@ public final class RequestLimiter {
   static final int CALLS_MAX = 1_024;
 
   static final int BYTES_MAX = 32 << 20;
-
   private static final Pattern LENGTH = Pattern.compile("\\d{1,18}");
 
   /**
@@ -32,53 +28,36 @@ public final class RequestLimiter {
    */
   public static final long READ_WITHIN_MS = 5_000;
 
-  private final Set<Admission> admitted = Collections.newSetFromMap(new IdentityHashMap<>());
   private long bytes;
 
   /** Also read by other threads, unlike the rest. */
-  private volatile int calls;
+  private final AtomicInteger calls = new AtomicInteger();
 
   /**
-   * A request that has been admitted.
-   *
-   * @param bytes of its body, as announced
+   * @param length of the body in bytes
    */
-  record Admission(long bytes, long startedNs) {
-    boolean isLate(long nowNs) {
-      return nowNs - startedNs > TimeUnit.MILLISECONDS.toNanos(READ_WITHIN_MS);
+  boolean tryAcquire(long length) {
+    if (calls.get() >= CALLS_MAX || bytes + length > BYTES_MAX) {
+      return false;
     }
+    calls.incrementAndGet();
+    bytes += length;
+    return true;
   }
 
-  /** Admits a request; returns null if too many calls or bytes are waiting already. */
-  @Nullable Admission admit(HttpServerRequest request, long nowNs) {
-    long length = announced(request);
-    long announced = length < 0 ? BODY_BYTES_MAX : Math.min(BODY_BYTES_MAX, length);
-    if (admitted.size() >= CALLS_MAX || bytes + announced > BYTES_MAX) {
-      return null;
-    }
-    bytes += announced;
-    var admission = new Admission(announced, nowNs);
-    admitted.add(admission);
-    calls = admitted.size();
-    return admission;
-  }
-
-  /** Ends an admitted request; further calls have no effect. */
-  void release(Admission admission) {
-    if (admitted.remove(admission)) {
-      bytes -= admission.bytes();
-      calls = admitted.size();
-    }
+  void release(long length) {
+    calls.decrementAndGet();
+    bytes -= length;
   }
 
   /** Returns the number of calls under way; may be called on any thread. */
   int calls() {
-    return calls;
+    return calls.get();
   }
 
-  /** Returns the announced length of the body in bytes; negative if it's unknown. */
-  static long announced(HttpServerRequest request) {
+  /** Returns the length of the body in bytes, which its head announces. */
+  static long length(HttpServerRequest request) {
     String length = request.getHeader("Content-Length");
-    return length != null && LENGTH.matcher(length).matches() ? Long.parseLong(length) : -1;
+    return length != null && LENGTH.matcher(length).matches() ? Long.parseLong(length) : 0;
   }
 }

@@ -12,18 +12,20 @@ import dev.tranche.extender.verb.Preempt;
 import dev.tranche.extender.verb.Verbs;
 import dev.tranche.process.log.LineLimiter;
 import io.vertx.core.Future;
+import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
 import io.vertx.core.buffer.Buffer;
-import io.vertx.ext.web.Router;
-import io.vertx.ext.web.RoutingContext;
+import io.vertx.core.http.HttpMethod;
+import io.vertx.core.http.HttpServerRequest;
+import io.vertx.core.http.HttpServerResponse;
 import java.net.HttpURLConnection;
+import java.nio.ByteBuffer;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.function.Function;
-import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -46,33 +48,35 @@ public final class VerbRoutes {
   private static final String TOO_LARGE =
       "the request has more than %d bytes: set nodeCacheCapable: true for this extender in the KubeSchedulerConfiguration, so that nodes are named and not sent"
           .formatted(RequestLimiter.BODY_BYTES_MAX);
-  private static final String FAILED = "the extender failed at %s: %s";
-  private static final String LATE = "the request arrived too slowly; the pod will be retried";
 
   /** The names of 15,000 nodes, or as many bytes of a Pod, take a few milliseconds. */
   static final int READ_HERE_BYTES_MAX = 512 << 10;
 
-  private static final String ADMISSION = "admission";
-  private static final String READ_TIMER = "readTimer";
-
   private final RequestLimiter limiter = new RequestLimiter();
-  private final BodyReader body = new BodyReader();
   private final LineLimiter slowLog = new LineLimiter(LOG, "slow requests from");
+  private final Vertx vertx;
   private final long readWithinMs;
-  private final ExtenderReader reader;
   private final Verbs verbs;
   private final ExtenderMetrics metrics;
+  private final Map<String, Route> routes;
 
   public VerbRoutes(
-      ExtenderReader reader, Verbs verbs, ExtenderMetrics metrics, long readWithinMs) {
+      Vertx vertx, ExtenderReader reader, Verbs verbs, ExtenderMetrics metrics, long readWithinMs) {
+    this.vertx = vertx;
     this.readWithinMs = readWithinMs;
-    this.reader = reader;
     this.verbs = verbs;
     this.metrics = metrics;
     metrics.gauge(
         "tranche.extender.verbs.in.flight",
         "Requests of kube-scheduler that are queued or in progress; bounded.",
         limiter::calls);
+    routes =
+        Map.of(
+            "/filter", route(Verb.FILTER, reader::args, this::filter),
+            "/prioritize", route(Verb.PRIORITIZE, reader::args, this::prioritize),
+            "/pack", route(Verb.PACK, reader::args, this::pack),
+            "/bind", route(Verb.BIND, reader::binding, this::bind),
+            "/preempt", route(Verb.PREEMPT, reader::preemption, this::preempt));
   }
 
   /** An encoded answer and how it is counted. */
@@ -84,75 +88,77 @@ public final class VerbRoutes {
 
   @FunctionalInterface
   private interface Reading<T> {
-    T of(Body body) throws MalformedException;
-  }
-
-  public Router router(Vertx vertx) {
-    Router router = Router.router(vertx);
-    verb(router, Verb.FILTER, reader::args, this::filter);
-    verb(router, Verb.PRIORITIZE, reader::args, this::prioritize);
-    verb(router, Verb.PACK, reader::args, this::pack);
-    verb(router, Verb.BIND, reader::binding, this::bind);
-    verb(router, Verb.PREEMPT, reader::preemption, this::preempt);
-    return router;
-  }
-
-  private <T> void verb(
-      Router router, Verb verb, Reading<T> reading, Function<T, Future<Answer>> decision) {
-    String path = "/" + verb;
-    router.post(path).handler(call -> admit(call, verb));
-    router.post(path).handler(body);
-    router
-        .post(path)
-        .handler(call -> answer(call, verb, () -> read(call, reading).compose(decision)));
-    router.post(path).failureHandler(call -> refuseBody(call, verb));
-  }
-
-  /** Refuses requests beyond the limits without reading them. */
-  private void admit(RoutingContext call, Verb verb) {
-    RequestLimiter.Admission admission = limiter.admit(call.request(), System.nanoTime());
-    if (admission == null) {
-      metrics.shed(verb);
-      write(call, undecided(verb, OVERLOADED));
-      return;
-    }
-    call.put(ADMISSION, admission);
-    Vertx vertx = call.vertx();
-    long timer = vertx.setTimer(readWithinMs, slow -> resetSlowRequest(call, verb, admission));
-    call.put(READ_TIMER, timer);
-    call.addEndHandler(
-        done -> {
-          vertx.cancelTimer(timer);
-          limiter.release(admission);
-        });
-    call.next();
+    T of(byte[] body) throws MalformedException;
   }
 
   /**
-   * Answers a request whose body wasn't accepted, such as one with the whole nodes of a large
-   * cluster.
+   * @param answer to a body
    */
-  private void refuseBody(RoutingContext call, Verb verb) {
-    if (call.response().ended() || call.response().closed()) {
-      return;
+  private record Route(Verb verb, Function<byte[], Future<Answer>> answer) {}
+
+  private <T> Route route(Verb verb, Reading<T> reading, Function<T, Future<Answer>> decision) {
+    return new Route(verb, body -> read(body, reading).compose(decision));
+  }
+
+  /** Handles a request on the loop; one beyond the limits is refused unread. */
+  public void handle(HttpServerRequest request) {
+    Route route = routes.get(request.path());
+    long length = RequestLimiter.length(request);
+    if (route == null || !request.method().equals(HttpMethod.POST)) {
+      request.response().setStatusCode(HttpURLConnection.HTTP_NOT_FOUND).end();
+    } else if (length > RequestLimiter.BODY_BYTES_MAX) {
+      refuse(request, route.verb(), TOO_LARGE);
+    } else if (!limiter.tryAcquire(length)) {
+      refuse(request, route.verb(), OVERLOADED);
+    } else {
+      admit(request, route, (int) length);
     }
+  }
+
+  private void refuse(HttpServerRequest request, Verb verb, String why) {
     metrics.shed(verb);
-    boolean large = call.statusCode() == HttpURLConnection.HTTP_ENTITY_TOO_LARGE;
-    write(call, undecided(verb, large ? TOO_LARGE : FAILED.formatted(verb, call.failure())));
+    write(request, undecided(verb, why));
+  }
+
+  /** Reads the body, into one array of its size: thousands of node names come for each pod. */
+  private void admit(HttpServerRequest request, Route route, int length) {
+    long timer = vertx.setTimer(readWithinMs, late -> resetSlowRequest(request, route.verb()));
+    Promise<Void> ended = Promise.promise();
+    ended
+        .future()
+        .onSuccess(
+            any -> {
+              vertx.cancelTimer(timer);
+              limiter.release(length);
+            });
+    request
+        .response()
+        .exceptionHandler(lost -> ended.tryComplete())
+        .closeHandler(closed -> ended.tryComplete())
+        .endHandler(end -> ended.tryComplete());
+    ByteBuffer body = ByteBuffer.allocate(length);
+    request.handler(
+        piece -> {
+          piece.getBytes(body.array(), body.position());
+          body.position(body.position() + piece.length());
+        });
+    request.endHandler(
+        end -> {
+          vertx.cancelTimer(timer);
+          answer(request, route, body.array());
+        });
   }
 
   /**
    * Resets the request without an answer. Otherwise the rest of the body would still arrive and
    * take the bytes that others need.
    */
-  private void resetSlowRequest(
-      RoutingContext call, Verb verb, RequestLimiter.Admission admission) {
-    if (slowLog.tryAcquire(call.request().remoteAddress().hostAddress())) {
+  private void resetSlowRequest(HttpServerRequest request, Verb verb) {
+    if (slowLog.tryAcquire(request.remoteAddress().hostAddress())) {
       LOG.warn("closed a request to {}: its body did not arrive within {} ms", verb, readWithinMs);
     }
     metrics.shed(verb);
-    limiter.release(admission);
-    var _ = call.response().reset();
+    var _ = request.response().reset();
   }
 
   /**
@@ -168,11 +174,14 @@ public final class VerbRoutes {
     };
   }
 
-  private static void write(RoutingContext call, Answer answer) {
-    call.response()
-        .setStatusCode(answer.status())
-        .putHeader("Content-Type", "application/json")
-        .end(answer.body());
+  private static void write(HttpServerRequest request, Answer answer) {
+    HttpServerResponse response = request.response();
+    if (!response.closed()) {
+      response
+          .setStatusCode(answer.status())
+          .putHeader("Content-Type", "application/json")
+          .end(answer.body());
+    }
   }
 
   /** Returns the number of calls that wait or are being decided. */
@@ -180,59 +189,38 @@ public final class VerbRoutes {
     return limiter.calls();
   }
 
-  private void answer(RoutingContext call, Verb verb, Supplier<Future<Answer>> decision) {
+  private void answer(HttpServerRequest request, Route route, byte[] body) {
     long startedNs = System.nanoTime();
-    Long timer = call.get(READ_TIMER);
-    if (timer != null) {
-      call.vertx().cancelTimer(timer);
-    }
-    decide(call, verb, decision)
-        .onComplete(
-            done -> {
-              boolean failed = done.failed() || done.result().failed();
-              metrics.answered(verb, failed, System.nanoTime() - startedNs);
-              if (done.failed()) {
-                LOG.error("{} failed", verb, done.cause());
-                write(call, undecided(verb, FAILED.formatted(verb, done.cause())));
-              } else {
-                write(call, done.result());
-              }
+    Verb verb = route.verb();
+    route
+        .answer()
+        .apply(body)
+        .otherwise(failure -> failed(verb, failure))
+        .onSuccess(
+            answer -> {
+              metrics.answered(verb, answer.failed(), System.nanoTime() - startedNs);
+              write(request, answer);
             });
   }
 
-  private static Future<Answer> decide(
-      RoutingContext call, Verb verb, Supplier<Future<Answer>> decision) {
-    if (isLate(call)) {
-      return Future.succeededFuture(undecided(verb, LATE));
+  private static Answer failed(Verb verb, Throwable failure) {
+    if (failure instanceof MalformedException) {
+      return undecided(verb, String.valueOf(failure.getMessage()));
     }
-    return decision
-        .get()
-        .recover(
-            failure ->
-                failure instanceof MalformedException
-                    ? Future.succeededFuture(undecided(verb, String.valueOf(failure.getMessage())))
-                    : Future.failedFuture(failure));
+    LOG.error("{} failed", verb, failure);
+    return undecided(verb, "the extender failed at %s: %s".formatted(verb, failure));
   }
 
   /** Reads a body. A large one would hold the loop, so that a worker reads it. */
-  private static <T> Future<T> read(RoutingContext call, Reading<T> reading) {
-    Body body = BodyReader.of(call);
-    if (body.lengthBytes > READ_HERE_BYTES_MAX) {
-      Body own = body.copy();
-      return call.vertx()
-          .executeBlocking(() -> reading.of(own), false)
-          .map(Objects::requireNonNull);
+  private <T> Future<T> read(byte[] body, Reading<T> reading) {
+    if (body.length > READ_HERE_BYTES_MAX) {
+      return vertx.executeBlocking(() -> reading.of(body), false).map(Objects::requireNonNull);
     }
     try {
       return Future.succeededFuture(reading.of(body));
     } catch (MalformedException | RuntimeException unreadable) {
       return Future.failedFuture(unreadable);
     }
-  }
-
-  private static boolean isLate(RoutingContext call) {
-    RequestLimiter.@Nullable Admission admission = call.get(ADMISSION);
-    return admission != null && admission.isLate(System.nanoTime());
   }
 
   private static Answer error(@Nullable String sentence) {

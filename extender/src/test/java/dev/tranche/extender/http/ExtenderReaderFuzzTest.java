@@ -19,17 +19,17 @@ public class ExtenderReaderFuzzTest {
 
   public static void fuzzerTestOneInput(byte[] input) {
     try {
-      READER.args(Body.of(input)).pod().ifPresent(pod -> assertThat(pod.uid()).isNotEmpty());
+      READER.args(input).pod().ifPresent(pod -> assertThat(pod.uid()).isNotEmpty());
     } catch (MalformedException refused) {
       assertThat(refused.getMessage()).isNotEmpty();
     }
     try {
-      READER.preemption(Body.of(input)).pod().ifPresent(pod -> assertThat(pod.uid()).isNotEmpty());
+      READER.preemption(input).pod().ifPresent(pod -> assertThat(pod.uid()).isNotEmpty());
     } catch (MalformedException refused) {
       assertThat(refused.getMessage()).isNotEmpty();
     }
     try {
-      assertThat(READER.binding(Body.of(input)).podUid()).isNotEmpty();
+      assertThat(READER.binding(input).podUid()).isNotEmpty();
     } catch (MalformedException refused) {
       assertThat(refused.getMessage()).isNotEmpty();
     }

@@ -5,6 +5,7 @@ import dev.tranche.extender.verb.FakeWorld;
 import dev.tranche.extender.verb.Verbs;
 import dev.tranche.process.loop.Loop;
 import io.micrometer.core.instrument.MeterRegistry;
+import io.vertx.core.Vertx;
 import java.util.List;
 
 /** The verbs of an extender that knows no node and no API server. */
@@ -13,8 +14,9 @@ record IdleVerbs(FakeWorld world) {
     return new IdleVerbs(FakeWorld.unsynced(registry));
   }
 
-  VerbRoutes routes(Loop loop, long readWithinMs) {
+  VerbRoutes routes(Vertx vertx, Loop loop, long readWithinMs) {
     return new VerbRoutes(
+        vertx,
         new ExtenderReader(List.of(Names.RESOURCE)),
         new Verbs(world.filter(), world.prioritize(), world.bind(loop), world.preempt()),
         world.metrics,

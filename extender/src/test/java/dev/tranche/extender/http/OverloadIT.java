@@ -41,13 +41,9 @@ final class OverloadIT {
   }
 
   private void serve(long readWithinMs) {
-    routes = IdleVerbs.idle(registry).routes(new Loop(vertx.getOrCreateContext()), readWithinMs);
-    server =
-        vertx
-            .createHttpServer()
-            .requestHandler(routes.router(vertx))
-            .listen(0, "127.0.0.1")
-            .await();
+    routes =
+        IdleVerbs.idle(registry).routes(vertx, new Loop(vertx.getOrCreateContext()), readWithinMs);
+    server = vertx.createHttpServer().requestHandler(routes::handle).listen(0, "127.0.0.1").await();
   }
 
   private static void until(BooleanSupplier condition) throws InterruptedException {
@@ -122,29 +118,10 @@ final class OverloadIT {
   }
 
   @Test
-  void bodyWhoseLengthIsNotSaid_isReadUpToTheLimit() throws Exception {
-    assertThat(answered(chunked("{}"))).startsWith("HTTP/1.1 200").contains("has no NodeNames");
-    assertThat(answered(chunked("x".repeat(RequestLimiter.BODY_BYTES_MAX + 1))))
-        .startsWith("HTTP/1.1 200")
-        .contains("more than 4194304 bytes");
-  }
-
-  @Test
   void bodyOfAnEndlessLength_isRefusedAtOnce() throws Exception {
     assertThat(answered("Content-Length: 99999999999\r\n\r\n{"))
         .startsWith("HTTP/1.1 200")
         .contains("more than 4194304 bytes");
-  }
-
-  /** As curl does before it sends much. */
-  @Test
-  void clientThatWaitsToBeAskedForItsBody_isAsked() throws Exception {
-    assertThat(answered("Content-Length: 2\r\nExpect: 100-continue\r\n\r\n"))
-        .startsWith("HTTP/1.1 100 Continue");
-  }
-
-  private static String chunked(String body) {
-    return "Transfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n".formatted(body.length(), body);
   }
 
   /** What a filter is answered whose last header and body these are, as far as one piece tells. */

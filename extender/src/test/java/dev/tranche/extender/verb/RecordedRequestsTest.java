@@ -2,7 +2,6 @@ package dev.tranche.extender.verb;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.tranche.extender.http.Body;
 import dev.tranche.extender.http.ExtenderReader;
 import dev.tranche.extender.http.ExtenderWriter;
 import dev.tranche.extender.http.Recorded;
@@ -49,7 +48,7 @@ final class RecordedRequestsTest {
   @ParameterizedTest
   @MethodSource(RELEASES)
   void filter_offersTheNodesByName(Recorded release) throws Exception {
-    var args = reader.args(Body.of(release.body("filter")));
+    var args = reader.args(release.body("filter"));
     List<String> names = Objects.requireNonNull(args.nodeNames());
     Filter.Answer answer =
         world.filter(0).filter(args.pod().orElseThrow(), names, args.hasNodePreferences());
@@ -62,7 +61,7 @@ final class RecordedRequestsTest {
   @ParameterizedTest
   @MethodSource(RELEASES)
   void prioritize_scoresThemByLoad(Recorded release) throws Exception {
-    var args = reader.args(Body.of(release.body("prioritize")));
+    var args = reader.args(release.body("prioritize"));
     var scores =
         world
             .prioritize()
@@ -77,9 +76,9 @@ final class RecordedRequestsTest {
   @ParameterizedTest
   @MethodSource(RELEASES)
   void bind_assignsAGpuOfTheNode(Recorded release) throws Exception {
-    PodFacts pod = reader.args(Body.of(release.body("filter"))).pod().orElseThrow();
+    PodFacts pod = reader.args(release.body("filter")).pod().orElseThrow();
     world.state.apply(new Event.PodSeen(pod));
-    var binding = reader.binding(Body.of(release.body("bind")));
+    var binding = reader.binding(release.body("bind"));
     var bind = world.bind(new Loop(vertx.getOrCreateContext()));
     assertThat(bind.bind(binding.key(), binding.podUid(), binding.node()).await()).isEmpty();
     assertThat(world.assigned.getFirst().placement().held())
@@ -89,7 +88,7 @@ final class RecordedRequestsTest {
   @ParameterizedTest
   @MethodSource(RELEASES)
   void preempt_choosesAmongTheOfferedVictims(Recorded release) throws Exception {
-    var args = reader.preemption(Body.of(release.body("preempt")));
+    var args = reader.preemption(release.body("preempt"));
     Map<String, VictimUids> offered = Objects.requireNonNull(args.victims());
     offered.forEach(
         (node, victims) ->
