@@ -9,8 +9,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
 import java.util.concurrent.Executor;
-import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.BiConsumer;
 import java.util.function.BooleanSupplier;
 import java.util.function.LongSupplier;
@@ -21,7 +19,7 @@ import org.slf4j.LoggerFactory;
 /**
  * Holds the latest report of one stream until it is delivered to the Ledger. A newer report
  * replaces an older one while the last delivery is under way. Reports are converted on the stream's
- * own loop.
+ * own loop; all but a delivery is confined to it.
  */
 final class LatestReport {
   private static final Logger LOG = LoggerFactory.getLogger(LatestReport.class);
@@ -33,10 +31,13 @@ final class LatestReport {
   private final Executor loop;
   private final Executor own;
   private final BooleanSupplier closed;
-  private final AtomicReference<@Nullable Undelivered> latest = new AtomicReference<>();
+  private @Nullable Received whole;
 
-  /** Whether a delivery is scheduled or under way: reports never queue up behind a slow loop. */
-  private final AtomicBoolean busy = new AtomicBoolean();
+  /** Refers to {@link #whole}, or to a whole report that has been delivered. */
+  private @Nullable Received brief;
+
+  /** Whether a delivery is under way: reports never queue up behind a slow loop. */
+  private boolean busy;
 
   private @Nullable NodeState before;
 
@@ -65,11 +66,6 @@ final class LatestReport {
   }
 
   /**
-   * @param brief refers to {@code whole}, or to a whole report that has been delivered
-   */
-  private record Undelivered(@Nullable Received whole, @Nullable Received brief) {}
-
-  /**
    * @param state of the whole report that it is, or refers to
    * @param readings by uuid
    */
@@ -87,46 +83,47 @@ final class LatestReport {
 
   void put(NodeReport report) {
     var received = new Received(report, clockMs.getAsLong());
-    latest.updateAndGet(undelivered -> with(undelivered, received));
-    if (busy.compareAndSet(false, true)) {
-      schedule();
+    if (received.isWhole()) {
+      whole = received;
+      brief = null;
+    } else {
+      brief = received;
     }
+    schedule();
   }
 
   /** A report that is applied after its stream's loss would make the node look alive. */
   private void schedule() {
-    if (closed.getAsBoolean()) {
+    if (busy || closed.getAsBoolean()) {
       return;
     }
     try {
-      List<Delivery> deliveries = read(latest.getAndSet(null));
-      loop.execute(() -> deliver(deliveries));
+      List<Delivery> deliveries = read();
+      if (!deliveries.isEmpty()) {
+        busy = true;
+        loop.execute(() -> deliver(deliveries));
+      }
     } catch (RuntimeException bug) {
       LOG.error("cannot read a report of node {}", node, bug);
-      busy.set(false);
     }
-  }
-
-  private static Undelivered with(@Nullable Undelivered undelivered, Received received) {
-    return received.isWhole()
-        ? new Undelivered(received, null)
-        : new Undelivered(undelivered == null ? null : undelivered.whole(), received);
   }
 
   /** Converts the reports here, since that takes longer than to apply them. */
-  private List<Delivery> read(@Nullable Undelivered undelivered) {
+  private List<Delivery> read() {
     var deliveries = new ArrayList<Delivery>(2);
-    Received whole = undelivered == null ? null : undelivered.whole();
-    Received brief = undelivered == null ? null : undelivered.brief();
+    Received lastWhole = whole;
+    Received lastBrief = brief;
+    whole = null;
+    brief = null;
     long nowMs = clockMs.getAsLong();
-    if (whole != null) {
-      var reading = ReportReader.read(node, whole.report(), nowMs, before);
+    if (lastWhole != null) {
+      var reading = ReportReader.read(node, lastWhole.report(), nowMs, before);
       before = reading.report().state();
-      deliveries.add(new Delivery(whole, before, reading.readings()));
+      deliveries.add(new Delivery(lastWhole, before, reading.readings()));
     }
-    if (brief != null && before != null) {
-      var readings = ReportReader.brief(brief.report(), nowMs, before);
-      deliveries.add(new Delivery(brief, before, readings));
+    if (lastBrief != null && before != null) {
+      var readings = ReportReader.brief(lastBrief.report(), nowMs, before);
+      deliveries.add(new Delivery(lastBrief, before, readings));
     }
     return deliveries;
   }
@@ -135,11 +132,13 @@ final class LatestReport {
     try {
       deliveries.forEach(this::deliver);
     } finally {
-      busy.set(false);
-      if (latest.get() != null && busy.compareAndSet(false, true)) {
-        own.execute(this::schedule);
-      }
+      own.execute(this::delivered);
     }
+  }
+
+  private void delivered() {
+    busy = false;
+    schedule();
   }
 
   private void deliver(Delivery delivery) {
