@@ -5,9 +5,10 @@ import dev.tranche.extender.core.SchedulingCore;
 import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.state.SchedulingState;
+import dev.tranche.extender.watch.PodGroupReader.PodGroup;
+import dev.tranche.extender.watch.Watched;
 import dev.tranche.extender.watch.WatchedNode;
 import dev.tranche.extender.watch.WatchedPod;
-import dev.tranche.extender.watch.WatchedPodGroup;
 import dev.tranche.process.loop.Loop;
 import java.util.List;
 
@@ -67,12 +68,15 @@ record ClusterChanges(
   }
 
   /** What kube-scheduler refuses by itself, it says here only. */
-  void groupSeen(WatchedPodGroup group) {
+  void groupSeen(Watched<PodGroup> group) {
     loop.run(
         () ->
             release(
                 core.gangs.groupSeen(
-                    group.key(), group.minimum(), group.refusal(), core.clockMs.getAsLong())));
+                    group.key(),
+                    group.read().minimum(),
+                    group.read().refusal(),
+                    core.clockMs.getAsLong())));
   }
 
   void groupGone(String uid, String key) {

@@ -7,7 +7,6 @@ import dev.tranche.extender.controller.ConfigMapEvents;
 import dev.tranche.extender.controller.Controller;
 import dev.tranche.extender.controller.ControllerContext;
 import dev.tranche.extender.controller.DraLabels;
-import dev.tranche.extender.controller.DraNodes;
 import dev.tranche.extender.controller.DuplicateAllocations;
 import dev.tranche.extender.controller.FrontProxyWatch;
 import dev.tranche.extender.controller.MistakeEvents;
@@ -52,6 +51,7 @@ import dev.tranche.extender.verb.Filter;
 import dev.tranche.extender.verb.Preempt;
 import dev.tranche.extender.verb.Prioritize;
 import dev.tranche.extender.verb.Verbs;
+import dev.tranche.extender.watch.DraNodes;
 import dev.tranche.process.client.ApiClient;
 import dev.tranche.process.listen.ConnectionLimits;
 import dev.tranche.process.listen.LimitedTransport;
@@ -92,6 +92,7 @@ public final class Extender implements AutoCloseable {
 
   private static final long STOP_S = 10;
   private static final long SOON_MS = 50;
+  private static final long DRA_LOOK_AGAIN_MS = 60_000;
   private static final long TICK_MS = 250;
   private static final long EVERY_SECOND_MS = 1_000;
   private static final long EVERY_TEN_SECONDS_MS = 10_000;
@@ -171,7 +172,8 @@ public final class Extender implements AutoCloseable {
     }
 
     // What is written, and what is known.
-    draNodes = new DraNodes(client, config.resources(), OptionalReflector.CHECK_AGAIN_MS);
+    draNodes =
+        new DraNodes(client, config.resources(), DRA_LOOK_AGAIN_MS, metrics, core.clockMs);
     var context = new ControllerContext(core, state.readiness, api, metrics);
     controllers = new Controllers(controllers(context), loop, metrics.failures);
     changes = new ClusterChanges(core, state, controllers, loop);

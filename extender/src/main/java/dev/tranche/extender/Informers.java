@@ -2,15 +2,15 @@ package dev.tranche.extender;
 
 import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.metrics.ExtenderMetrics;
+import dev.tranche.extender.preempt.Budget;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.watch.BudgetReader;
 import dev.tranche.extender.watch.NodeReader;
 import dev.tranche.extender.watch.PodGroupReader;
 import dev.tranche.extender.watch.PodReader;
 import dev.tranche.extender.watch.Reflector;
-import dev.tranche.extender.watch.WatchedBudget;
+import dev.tranche.extender.watch.Watched;
 import io.fabric8.kubernetes.client.KubernetesClient;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.LongSupplier;
 
 /**
@@ -21,10 +21,8 @@ final class Informers implements AutoCloseable {
   private final ClusterChanges changes;
   private final Reflector<?> nodes;
   private final Reflector<?> pods;
-  private final Reflector<?> budgetReflector;
-  private final OptionalReflector podGroups;
-  private final AtomicBoolean nodesListed = new AtomicBoolean();
-  private final AtomicBoolean podsListed = new AtomicBoolean();
+  private final Reflector<?> budgets;
+  private final Reflector<?> podGroups;
 
   Informers(
       KubernetesClient client,
@@ -48,24 +46,23 @@ final class Informers implements AutoCloseable {
             new Reflector.Sink<>(changes::podSeen, changes::podGone, this::podsListed),
             metrics,
             clockMs);
-    this.budgetReflector =
+    this.budgets =
         new Reflector<>(
             client,
             BudgetReader.kind(),
-            new Reflector.Sink<WatchedBudget>(
-                budget -> run(() -> changes.core().budgets.put(budget.budget())),
+            new Reflector.Sink<Watched<Budget>>(
+                budget -> run(() -> changes.core().budgets.put(budget.read())),
                 (uid, key) -> run(() -> changes.core().budgets.gone(key)),
                 () -> run(changes.core().budgets::listed)),
             metrics,
             clockMs);
-    var groups = new Reflector.Sink<>(changes::groupSeen, changes::groupGone, () -> {});
     this.podGroups =
-        new OptionalReflector(
+        new Reflector<>(
             client,
-            PodGroupReader.API,
-            "podgroups",
-            () -> new Reflector<>(client, PodGroupReader.kind(), groups, metrics, clockMs),
-            OptionalReflector.CHECK_AGAIN_MS);
+            PodGroupReader.kind(),
+            new Reflector.Sink<>(changes::groupSeen, changes::groupGone, () -> {}),
+            metrics,
+            clockMs);
   }
 
   void start() {
@@ -78,30 +75,26 @@ final class Informers implements AutoCloseable {
   }
 
   private void nodesListed() {
-    if (nodesListed.compareAndSet(false, true)) {
-      run(() -> changes.state().readiness.listed("nodes"));
-      pods.start();
-    }
+    run(() -> changes.state().readiness.listed("nodes"));
+    pods.start();
   }
 
   private void podsListed() {
-    if (podsListed.compareAndSet(false, true)) {
-      run(
-          () -> {
-            changes.state().readiness.listed("pods");
-            changes.state().readiness.synced();
-            changes.state().writer.apply(new Event.Synced());
-          });
-      budgetReflector.start();
-      podGroups.start();
-    }
+    run(
+        () -> {
+          changes.state().readiness.listed("pods");
+          changes.state().readiness.synced();
+          changes.state().writer.apply(new Event.Synced());
+        });
+    budgets.start();
+    podGroups.start();
   }
 
   @Override
   public void close() {
     nodes.close();
     pods.close();
-    budgetReflector.close();
+    budgets.close();
     podGroups.close();
   }
 }

@@ -1,6 +1,7 @@
 package dev.tranche.extender.controller;
 
 import dev.tranche.api.Names;
+import dev.tranche.extender.watch.DraNodes;
 import dev.tranche.extender.watch.WatchedNode;
 import java.util.Map;
 import java.util.Optional;

@@ -43,9 +43,9 @@ public final class ReadinessGate {
     notYetListed.remove(what);
   }
 
-  /** Records that all informers have listed everything. */
+  /** Records that all informers have listed everything; the first time counts. */
   public void synced() {
-    syncedAtMs = clockMs.getAsLong();
+    syncedAtMs = syncedAtMs < 0 ? clockMs.getAsLong() : syncedAtMs;
   }
 
   /** Records that nodes can report; may be called on any thread. */

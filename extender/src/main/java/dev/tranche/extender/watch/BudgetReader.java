@@ -17,7 +17,7 @@ public final class BudgetReader {
 
   record Fields(Metadata metadata, @Nullable Spec spec, @Nullable Status status) {
     /** A budget without a status yet allows no disruption. */
-    WatchedBudget watched() {
+    Watched<Budget> watched() {
       var budget =
           new Budget(
               metadata.namespace(),
@@ -27,7 +27,7 @@ public final class BudgetReader {
                   : spec.selector.requirements(),
               status == null ? 0 : status.disruptionsAllowed,
               status == null ? Set.of() : status.disruptedPods.keySet());
-      return new WatchedBudget(metadata.uid(), metadata.resourceVersion(), budget);
+      return Watched.of(metadata, budget);
     }
   }
 
@@ -50,7 +50,7 @@ public final class BudgetReader {
 
   record Status(int disruptionsAllowed, Map<String, String> disruptedPods) {}
 
-  public static ResourceKind<?, WatchedBudget> kind() {
+  public static ResourceKind<?, Watched<Budget>> kind() {
     return new ResourceKind<>(
         "/apis/policy/v1/poddisruptionbudgets", Fields.class, Fields::watched);
   }

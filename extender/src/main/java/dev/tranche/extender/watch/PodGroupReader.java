@@ -10,14 +10,19 @@ public final class PodGroupReader {
 
   private PodGroupReader() {}
 
+  /**
+   * What is read of a PodGroup.
+   *
+   * @param minimum of pods that are placed together; 0 for a group that is no gang
+   * @param refusal identifies what kube-scheduler says about its last attempt, if that failed; 0 if
+   *     none has failed
+   */
+  public record PodGroup(int minimum, int refusal) {}
+
   record Fields(Metadata metadata, @Nullable Spec spec, @Nullable Status status) {
-    WatchedPodGroup watched() {
-      return new WatchedPodGroup(
-          metadata.key(),
-          metadata.uid(),
-          metadata.resourceVersion(),
-          spec == null ? 0 : spec.minimum(),
-          status == null ? 0 : status.refusal());
+    Watched<PodGroup> watched() {
+      int minimum = spec == null ? 0 : spec.minimum();
+      return Watched.of(metadata, new PodGroup(minimum, status == null ? 0 : status.refusal()));
     }
   }
 
@@ -56,7 +61,8 @@ public final class PodGroupReader {
     }
   }
 
-  public static ResourceKind<?, WatchedPodGroup> kind() {
-    return new ResourceKind<>("/apis/" + API + "/podgroups", Fields.class, Fields::watched);
+  public static ResourceKind<?, Watched<PodGroup>> kind() {
+    return new ResourceKind<>("/apis/" + API + "/podgroups", Fields.class, Fields::watched)
+        .ifServed();
   }
 }

@@ -5,6 +5,7 @@ import dev.tranche.api.Backoff;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.process.client.ApiClient;
 import dev.tranche.process.client.KubernetesJson;
+import io.fabric8.kubernetes.api.model.APIResourceList;
 import io.fabric8.kubernetes.client.KubernetesClient;
 import io.fabric8.kubernetes.client.http.HttpResponse;
 import io.fabric8.kubernetes.client.http.WebSocket;
@@ -95,11 +96,19 @@ public final class Reflector<T extends WatchedObject> implements AutoCloseable {
     this.thread = Thread.ofVirtual().name("watch " + kind.path()).unstarted(this::run);
   }
 
+  /** Has no effect if it has started. */
   public void start() {
-    thread.start();
+    if (thread.getState() == Thread.State.NEW) {
+      thread.start();
+    }
   }
 
   private void run() {
+    while (kind.lookAgainMs() > 0 && !closed && !isServed()) {
+      // The answer that there is none is no old one.
+      health.eventReceived();
+      pause(kind.lookAgainMs());
+    }
     String version = "";
     var again = new Backoff(2 * SOON_MS, PAUSE_MS_MAX);
     while (!closed) {
@@ -121,6 +130,17 @@ public final class Reflector<T extends WatchedObject> implements AutoCloseable {
         pauseMs = again.next();
       }
       pause(pauseMs);
+    }
+  }
+
+  private boolean isServed() {
+    try {
+      APIResourceList all = client.getApiResources(kind.groupVersion());
+      return all != null
+          && all.getResources().stream().anyMatch(each -> each.getName().equals(kind.plural()));
+    } catch (RuntimeException unreachable) {
+      LOG.info("cannot read whether {} is served: {}", kind.path(), unreachable.toString());
+      return false;
     }
   }
 

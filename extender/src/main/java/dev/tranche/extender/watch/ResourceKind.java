@@ -15,9 +15,22 @@ import org.jspecify.annotations.Nullable;
  *
  * @param type the fields of the object's JSON that we read
  * @param reduce returns what we keep of them
+ * @param lookAgainMs how often to look whether the API server has this kind; 0: each has
  */
 public record ResourceKind<M, T extends WatchedObject>(
-    String path, Class<M> type, Function<M, T> reduce) {
+    String path, Class<M> type, Function<M, T> reduce, long lookAgainMs) {
+  /** An API server is upgraded rarely. */
+  private static final long LOOK_AGAIN_MS = 60_000;
+
+  ResourceKind(String path, Class<M> type, Function<M, T> reduce) {
+    this(path, type, reduce, 0);
+  }
+
+  /** Returns the same kind, of which an API server may know nothing. */
+  ResourceKind<M, T> ifServed() {
+    return new ResourceKind<>(path, type, reduce, LOOK_AGAIN_MS);
+  }
+
   /**
    * What the metadata of a list says.
    *
@@ -30,6 +43,11 @@ public record ResourceKind<M, T extends WatchedObject>(
       return new Page(
           metadata.path("resourceVersion").asText(), metadata.path("continue").asText());
     }
+  }
+
+  /** Returns the group and version in the API's path, such as {@code policy/v1}. */
+  String groupVersion() {
+    return path.substring("/apis/".length(), path.lastIndexOf('/'));
   }
 
   /** Returns the plural name in the API's path, such as {@code pods}. */

@@ -31,9 +31,4 @@ public record WatchedNode(
   public String key() {
     return facts.name();
   }
-
-  @Override
-  public boolean tracked() {
-    return true;
-  }
 }

@@ -7,8 +7,8 @@ interface WatchedObject {
 
   String uid();
 
-  String resourceVersion();
-
   /** Whether the object is tracked; if false, its deletion isn't reported. */
-  boolean tracked();
+  default boolean tracked() {
+    return true;
+  }
 }

@@ -20,7 +20,6 @@ import org.jspecify.annotations.Nullable;
 public record WatchedPod(
     String key,
     String uid,
-    String resourceVersion,
     @Nullable String node,
     boolean ended,
     Optional<PodFacts> facts,
@@ -42,7 +41,6 @@ public record WatchedPod(
     return new WatchedPod(
         read.key(),
         read.uid(),
-        pod.resourceVersion(),
         read.node(),
         read.ended(),
         facts,

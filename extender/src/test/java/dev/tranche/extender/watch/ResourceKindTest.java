@@ -7,6 +7,7 @@ import dev.tranche.extender.ledger.PodFields;
 import dev.tranche.extender.ledger.SchedulerVerdict;
 import dev.tranche.extender.preempt.Budget;
 import dev.tranche.extender.score.packing.HostRequest;
+import dev.tranche.extender.watch.PodGroupReader.PodGroup;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.InputStream;
@@ -104,9 +105,9 @@ final class ResourceKindTest {
     var tier = new Budget.Requirement("tier", "NotIn", Set.of("a", "b"));
     assertThat(only(BudgetReader.kind(), meta + rest))
         .isEqualTo(
-            new WatchedBudget(
-                "u", "9", new Budget("ns", "db", List.of(app, tier), 2, Set.of("gone"))));
-    assertThat(only(BudgetReader.kind(), meta + "}").budget().requirements())
+            new Watched<>(
+                "ns/db", "u", new Budget("ns", "db", List.of(app, tier), 2, Set.of("gone"))));
+    assertThat(only(BudgetReader.kind(), meta + "}").read().requirements())
         .containsExactly(BudgetReader.NO_POD);
   }
 
@@ -121,10 +122,10 @@ final class ResourceKindTest {
           {"type":"PodGroupInitiallyScheduled","status":"False","reason":"Unschedulable","message":"m"}]}}
         """;
     assertThat(only(PodGroupReader.kind(), meta + rest))
-        .isEqualTo(new WatchedPodGroup("ns/g", "u", "", 4, "Unschedulable\nm".hashCode()));
+        .isEqualTo(new Watched<>("ns/g", "u", new PodGroup(4, "Unschedulable\nm".hashCode())));
     String basic = ",\"spec\":{\"schedulingPolicy\":{\"basic\":{}}}}";
     assertThat(only(PodGroupReader.kind(), meta + basic))
-        .isEqualTo(new WatchedPodGroup("ns/g", "u", "", 0, 0));
+        .isEqualTo(new Watched<>("ns/g", "u", new PodGroup(0, 0)));
   }
 
   @Test

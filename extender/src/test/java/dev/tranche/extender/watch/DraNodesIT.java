@@ -1,12 +1,14 @@
-package dev.tranche.extender.controller;
+package dev.tranche.extender.watch;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.process.client.ApiClient;
 import io.fabric8.kubernetes.api.model.Status;
 import io.fabric8.kubernetes.client.ConfigBuilder;
 import io.fabric8.kubernetes.client.KubernetesClient;
 import io.fabric8.kubernetes.client.KubernetesClientBuilder;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.vertx.core.Vertx;
 import io.vertx.core.http.HttpServer;
 import io.vertx.core.http.HttpServerRequest;
@@ -49,7 +51,12 @@ final class DraNodesIT {
                     .build())
             .withKubernetesSerialization(ApiClient.serialization(List.of(Status.class)))
             .build();
-    nodes = new DraNodes(client, List.of("nvidia.com/gpu", "nvidia.com/gpu.shared"), 10);
+    nodes = new DraNodes(
+            client,
+            List.of("nvidia.com/gpu", "nvidia.com/gpu.shared"),
+            10,
+            new ExtenderMetrics(new SimpleMeterRegistry()),
+            System::currentTimeMillis);
   }
 
   @AfterEach
