@@ -112,23 +112,23 @@ public final class Extender implements AutoCloseable {
   private final Explain explain;
   private final ApiWriter api;
   private final SchedulerMessages schedulerMessages;
-  private final TokenReviewer tokens;
-  private final AccessReviewer access;
   private final VerbsEndpointSlice verbsSlice;
   private final Leadership leadership;
   private final NodeStreams streams;
-  private final DraNodes draNodes;
   private final Controllers controllers;
   private final ClusterChanges changes;
-  private final Informers informers;
   private final ListeningPort opsPort;
   private final VerbServer verbs;
   private final StreamServer streamServer;
   private final ReadApi readApi;
   private final OpsRoutes ops;
   private final CertifiedPorts ports;
-  private final Optional<FrontProxyWatch> frontProxy;
-  private final Optional<ApiServiceBundle> apiService;
+  private final ApiServiceBundle apiService;
+
+  /** What is started once nodes may connect, and what ends it. */
+  private final List<Runnable> starts = new ArrayList<>();
+
+  private final List<Runnable> ends = new ArrayList<>();
   private @Nullable HttpServer opsServer;
 
   /** Updated every second. Volatile, since metrics are read on another thread. */
@@ -149,9 +149,6 @@ public final class Extender implements AutoCloseable {
     streams = new NodeStreams(config.assignmentAckTimeoutMs(), loop);
     api = new ApiWriter(calls, config.resources(), loop, metrics);
     schedulerMessages = new SchedulerMessages(calls, loop, metrics);
-    var account = config.serviceAccount();
-    tokens = new TokenReviewer(client, account.namespace(), account.name(), metrics);
-    access = new AccessReviewer(calls, metrics);
     state = new SchedulingState(core, streams, api, metrics);
 
     // Who decides.
@@ -172,12 +169,12 @@ public final class Extender implements AutoCloseable {
     }
 
     // What is written, and what is known.
-    draNodes =
+    var draNodes =
         new DraNodes(client, config.resources(), DRA_LOOK_AGAIN_MS, metrics, core.clockMs);
     var context = new ControllerContext(core, state.readiness, api, metrics);
-    controllers = new Controllers(controllers(context), loop, metrics.failures);
+    controllers = new Controllers(controllers(context, draNodes), loop, metrics.failures);
     changes = new ClusterChanges(core, state, controllers, loop);
-    informers = new Informers(client, config, changes, metrics);
+    var informers = new Informers(client, config, changes, metrics);
 
     // The ports.
     opsPort = port("metrics", ConnectionLimits.METRICS);
@@ -190,23 +187,34 @@ public final class Extender implements AutoCloseable {
     registry.getPrometheusRegistry().register(gpus);
     ops = new OpsRoutes(loop, registry, gpus, inspections, this::probe);
     verbs = verbServer();
+    var account = config.serviceAccount();
     streamServer =
         new StreamServer(
             config.stream(),
             port("stream", StreamServer.LIMITS),
-            tokens,
+            new TokenReviewer(client, account.namespace(), account.name(), metrics),
             streams,
             new StreamServer.ReportSink(
                 state.writer, controllers::reported, loop, core.clockMs, metrics));
-    readApi = readApi(inspections);
-    boolean aggregated = config.apiAggregated() != null;
-    frontProxy =
-        aggregated
-            ? Optional.of(new FrontProxyWatch(client, readApi::setFrontProxy))
-            : Optional.empty();
-    apiService = aggregated ? Optional.of(new ApiServiceBundle(calls, metrics)) : Optional.empty();
+    readApi = readApi(inspections, new AccessReviewer(calls, metrics));
+    apiService = new ApiServiceBundle(calls);
     ports = new CertifiedPorts(config, client, vertx, certifiedPorts());
+
+    part(informers::start, informers::close);
+    part(draNodes::start, draNodes::close);
+    part(ports::start, ports::close);
+    if (config.apiAggregated() != null) {
+      var frontProxy = FrontProxyWatch.of(client, readApi::setFrontProxy);
+      part(frontProxy::start, frontProxy::close);
+      starts.add(
+          () -> every(ApiServiceBundle.PERIOD_MS, () -> vertx.executeBlocking(apiService::check)));
+    }
     StateGauges.register(metrics, core, state, streams);
+  }
+
+  private void part(Runnable start, Runnable end) {
+    starts.add(start);
+    ends.add(end);
   }
 
   private static SchedulingCore.Settings settings(ExtenderConfig config) {
@@ -226,7 +234,7 @@ public final class Extender implements AutoCloseable {
   }
 
   /** All controllers; they are told in this order. */
-  private List<Controller> controllers(ControllerContext context) {
+  private List<Controller> controllers(ControllerContext context, DraNodes draNodes) {
     var mistakes = new MistakeEvents(context);
     var pins =
         new PinChecks(context, schedulerMessages::selection, core.traits::pin, core.traits::size);
@@ -296,7 +304,7 @@ public final class Extender implements AutoCloseable {
         loop);
   }
 
-  private ReadApi readApi(InspectionCache inspections) {
+  private ReadApi readApi(InspectionCache inspections, AccessReviewer access) {
     return new ReadApi(
         vertx,
         transport,
@@ -335,7 +343,7 @@ public final class Extender implements AutoCloseable {
         own -> {
           state.readiness.portsOpened();
           readApi.setCertificate(own.certificate());
-          apiService.ifPresent(bundle -> own.authorities().ifPresent(bundle::set));
+          own.authorities().ifPresent(apiService::set);
           return Future.succeededFuture();
         });
     return all;
@@ -397,11 +405,7 @@ public final class Extender implements AutoCloseable {
   }
 
   private void startWatchesAndPorts() {
-    informers.start();
-    draNodes.start();
-    ports.start();
-    frontProxy.ifPresent(FrontProxyWatch::start);
-    apiService.ifPresent(bundle -> every(ApiServiceBundle.PERIOD_MS, bundle::check));
+    starts.forEach(Runnable::run);
     every(TICK_MS, () -> metrics.failures.task("the tick", state.writer::tick));
     // In a turn of its own, since both take several milliseconds after a new list of all nodes.
     every(TICK_MS, () -> metrics.failures.task("the wake-up", state.waker::tick));
@@ -491,19 +495,11 @@ public final class Extender implements AutoCloseable {
       LOG.warn("Bindings are still in flight; leaving the Lease to expire");
     }
     verbsSlice.close();
-    ports.close();
-    frontProxy.ifPresent(FrontProxyWatch::close);
-    informers.close();
-    draNodes.close();
+    ends.forEach(Runnable::run);
     try {
       vertx.close().await(STOP_S, TimeUnit.SECONDS);
     } catch (TimeoutException slow) {
       LOG.warn("open calls did not end within {} s", STOP_S);
     }
-    apiService.ifPresent(ApiServiceBundle::close);
-    tokens.close();
-    access.close();
-    schedulerMessages.close();
-    api.close();
   }
 }

@@ -13,9 +13,9 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * Runs blocking API calls off the event loops, with a bounded number of workers and a bounded
- * queue.
+ * queue. Idle workers end, and none keeps the process from its end.
  */
-public final class Workers implements AutoCloseable {
+public final class Workers {
   private final ThreadPoolExecutor pool;
   private final Counter rejected;
 
@@ -86,10 +86,5 @@ public final class Workers implements AutoCloseable {
       Thread.currentThread().interrupt();
       return false;
     }
-  }
-
-  @Override
-  public void close() {
-    pool.shutdownNow();
   }
 }

@@ -16,7 +16,7 @@ import java.util.Map;
 import java.util.Optional;
 
 /** Asks the API server whose token it is, and whether that user has a right. */
-public final class AccessReviewer implements Access.Reviews, AutoCloseable {
+public final class AccessReviewer implements Access.Reviews {
   private static final int AT_ONCE_MAX = 4;
   private static final int WAITING_MAX = 64;
 
@@ -93,10 +93,5 @@ public final class AccessReviewer implements Access.Reviews, AutoCloseable {
     return status != null && Boolean.TRUE.equals(status.getAllowed())
         ? new Verdict.Allowed()
         : new Verdict.Forbidden(user.name());
-  }
-
-  @Override
-  public void close() {
-    workers.close();
   }
 }

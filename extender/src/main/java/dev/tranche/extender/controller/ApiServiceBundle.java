@@ -1,7 +1,5 @@
 package dev.tranche.extender.controller;
 
-import dev.tranche.extender.client.Workers;
-import dev.tranche.extender.metrics.ExtenderMetrics;
 import io.fabric8.kubernetes.api.model.APIService;
 import io.fabric8.kubernetes.client.KubernetesClient;
 import io.fabric8.kubernetes.client.dsl.base.PatchContext;
@@ -11,7 +9,6 @@ import io.vertx.core.json.JsonObject;
 import io.vertx.core.net.PemTrustOptions;
 import java.nio.charset.StandardCharsets;
 import java.util.Base64;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -21,24 +18,21 @@ import org.slf4j.LoggerFactory;
  * Writes into the APIService by which authorities the API server verifies our certificate. It looks
  * again from time to time, since the APIService may be created anew.
  */
-public final class ApiServiceBundle implements AutoCloseable {
+public final class ApiServiceBundle {
   public static final long PERIOD_MS = 10_000;
 
   private static final String NAME = "v1.read.tranche.dev";
   private static final Logger LOG = LoggerFactory.getLogger(ApiServiceBundle.class);
 
   private final KubernetesClient client;
-  private final Workers workers;
-  private final AtomicBoolean busy = new AtomicBoolean();
   private volatile @Nullable String bundle;
   private volatile boolean failed;
 
   /**
    * @param client must have a request timeout
    */
-  public ApiServiceBundle(KubernetesClient client, ExtenderMetrics metrics) {
+  public ApiServiceBundle(KubernetesClient client) {
     this.client = client;
-    this.workers = new Workers("api-service", 1, 1, metrics);
   }
 
   /**
@@ -48,54 +42,42 @@ public final class ApiServiceBundle implements AutoCloseable {
     String pem =
         authorities.getCertValues().stream().map(Object::toString).collect(Collectors.joining());
     bundle = Base64.getEncoder().encodeToString(pem.getBytes(StandardCharsets.UTF_8));
-    check();
   }
 
-  /** Writes the authorities where they are missing. */
-  public void check() {
+  /**
+   * Writes the authorities where they are missing; blocks.
+   *
+   * @return whether the APIService has them
+   */
+  public boolean check() {
     String wanted = bundle;
-    if (wanted == null || !busy.compareAndSet(false, true)) {
-      return;
+    try {
+      if (wanted != null) {
+        write(wanted);
+      }
+      failed = false;
+    } catch (RuntimeException e) {
+      if (!failed) {
+        String why = "the APIService {} does not get its caBundle; retrying every {} s";
+        LOG.warn(why, NAME, PERIOD_MS / 1_000, e);
+      }
+      failed = true;
     }
-    workers
-        .submit(() -> write(wanted))
-        .onComplete(
-            done -> {
-              busy.set(false);
-              if (done.failed() && !failed) {
-                LOG.warn(
-                    "the APIService {} does not get its caBundle; retrying every {} s",
-                    NAME,
-                    PERIOD_MS / 1_000,
-                    done.cause());
-              }
-              failed = done.failed();
-            });
+    return !failed;
   }
 
-  private boolean write(String wanted) {
+  private void write(String wanted) {
     APIService service = client.apiServices().withName(NAME).get();
     if (service == null) {
       throw new IllegalStateException(
           "the APIService %s does not exist; helm upgrade creates it".formatted(NAME));
     }
-    if (wanted.equals(service.getSpec().getCaBundle())) {
-      return false;
+    if (!wanted.equals(service.getSpec().getCaBundle())) {
+      var add =
+          new JsonObject().put("op", "add").put("path", "/spec/caBundle").put("value", wanted);
+      String patch = new JsonArray().add(add).encode();
+      client.apiServices().withName(NAME).patch(PatchContext.of(PatchType.JSON), patch);
+      LOG.info("the APIService {} has the authorities of our certificate", NAME);
     }
-    var patch =
-        new JsonArray()
-            .add(
-                new JsonObject()
-                    .put("op", "add")
-                    .put("path", "/spec/caBundle")
-                    .put("value", wanted));
-    client.apiServices().withName(NAME).patch(PatchContext.of(PatchType.JSON), patch.encode());
-    LOG.info("the APIService {} has the authorities of our certificate", NAME);
-    return true;
-  }
-
-  @Override
-  public void close() {
-    workers.close();
   }
 }

@@ -162,12 +162,4 @@ public final class ApiWriter implements ApiServer, ApiWrites {
   private <T> Future<T> submit(Workers workers, Callable<T> call) {
     return loop.completeOnLoop(workers.submit(call));
   }
-
-  public void close() {
-    binds.close();
-    reads.close();
-    writes.close();
-    events.close();
-    rejections.close();
-  }
 }

@@ -6,10 +6,8 @@ import io.fabric8.kubernetes.api.model.ListOptionsBuilder;
 import io.fabric8.kubernetes.api.model.Node;
 import io.fabric8.kubernetes.api.model.NodeList;
 import io.fabric8.kubernetes.client.KubernetesClient;
-import io.fabric8.kubernetes.client.KubernetesClientException;
 import io.fabric8.kubernetes.client.dsl.base.PatchContext;
 import io.fabric8.kubernetes.client.dsl.base.PatchType;
-import java.net.HttpURLConnection;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
@@ -36,7 +34,6 @@ public final class Cleanup {
   private static final Set<String> WRITERS = Set.of("webhook", "extender");
   private static final Duration BETWEEN_CHECKS = Duration.ofSeconds(1);
   private static final long NODES_PER_PAGE = 200;
-  private static final int ATTEMPTS_MAX = 5;
 
   private final KubernetesClient client;
   private final String name;
@@ -117,30 +114,15 @@ public final class Cleanup {
     return cleaned;
   }
 
-  /** A kubelet may write meanwhile, so the patch names the version that was read. */
-  private boolean clean(Node read) {
-    Node node = read;
-    for (int attempt = 1; ; attempt++) {
-      Optional<String> patch = patch(node);
-      if (patch.isEmpty()) {
-        return false;
-      }
+  private boolean clean(Node node) {
+    Optional<String> patch = patch(node);
+    if (patch.isPresent()) {
       String nodeName = node.getMetadata().getName();
-      try {
-        var how = PatchContext.of(PatchType.JSON_MERGE);
-        client.nodes().withName(nodeName).patch(how, patch.get());
-        LOG.info("cleaned node {}: {}", nodeName, patch.get());
-        return true;
-      } catch (KubernetesClientException e) {
-        if (e.getCode() != HttpURLConnection.HTTP_CONFLICT || attempt == ATTEMPTS_MAX) {
-          throw e;
-        }
-      }
-      node = client.nodes().withName(nodeName).get();
-      if (node == null) {
-        return false;
-      }
+      var how = PatchContext.of(PatchType.JSON_MERGE);
+      client.nodes().withName(nodeName).patch(how, patch.get());
+      LOG.info("cleaned node {}: {}", nodeName, patch.get());
     }
+    return patch.isPresent();
   }
 
   /**
@@ -165,8 +147,6 @@ public final class Cleanup {
     }
     return Optional.of(
         NodePatch.of(
-            meta.getResourceVersion(),
-            gone,
-            ANNOTATIONS.stream().collect(Collectors.toMap(key -> key, key -> ""))));
+            "", gone, ANNOTATIONS.stream().collect(Collectors.toMap(key -> key, key -> ""))));
   }
 }

@@ -12,32 +12,25 @@ import org.slf4j.LoggerFactory;
 /**
  * Watches the ConfigMap in which the API server publishes how it shows whose requests it proxies.
  */
-public final class FrontProxyWatch implements AutoCloseable {
+public final class FrontProxyWatch {
   private static final String NAMESPACE = "kube-system";
   private static final String NAME = "extension-apiserver-authentication";
   private static final Logger LOG = LoggerFactory.getLogger(FrontProxyWatch.class);
 
-  private final ObjectWatch<ConfigMap> watch;
-  private final Consumer<FrontProxy> onProxy;
+  private FrontProxyWatch() {}
 
   /**
    * @param onProxy called with what is published, on a thread of the client's
    */
-  public FrontProxyWatch(KubernetesClient client, Consumer<FrontProxy> onProxy) {
-    this.onProxy = onProxy;
-    this.watch =
-        new ObjectWatch<>(
-            client.configMaps().inNamespace(NAMESPACE).withName(NAME),
-            "ConfigMap " + NAMESPACE + "/" + NAME,
-            "the aggregated API stays closed",
-            this::read);
+  public static ObjectWatch<ConfigMap> of(KubernetesClient client, Consumer<FrontProxy> onProxy) {
+    return new ObjectWatch<>(
+        client.configMaps().inNamespace(NAMESPACE).withName(NAME),
+        "ConfigMap " + NAMESPACE + "/" + NAME,
+        "the aggregated API stays closed",
+        map -> read(map, onProxy));
   }
 
-  public void start() {
-    watch.start();
-  }
-
-  private void read(ConfigMap map) {
+  private static void read(ConfigMap map, Consumer<FrontProxy> onProxy) {
     switch (FrontProxy.of(map.getData() == null ? Map.of() : map.getData())) {
       case FrontProxy.Read.Usable(FrontProxy proxy) -> onProxy.accept(proxy);
       case FrontProxy.Read.Unusable(String why) ->
@@ -47,10 +40,5 @@ public final class FrontProxyWatch implements AutoCloseable {
               NAME,
               why);
     }
-  }
-
-  @Override
-  public void close() {
-    watch.close();
   }
 }

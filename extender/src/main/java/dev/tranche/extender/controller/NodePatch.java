@@ -8,19 +8,17 @@ final class NodePatch {
   private NodePatch() {}
 
   /**
-   * @param version that the Node must still have; otherwise the API server refuses the patch
+   * @param version that the Node must still have, or the API server refuses the patch; empty: any
    * @param labels to set; an empty value removes the label
    * @param annotations likewise
    */
   static String of(String version, Map<String, String> labels, Map<String, String> annotations) {
-    return new JsonObject()
-        .put(
-            "metadata",
-            new JsonObject()
-                .put("resourceVersion", version)
-                .put("labels", nullable(labels))
-                .put("annotations", nullable(annotations)))
-        .encode();
+    var meta =
+        new JsonObject().put("labels", nullable(labels)).put("annotations", nullable(annotations));
+    if (!version.isEmpty()) {
+      meta.put("resourceVersion", version);
+    }
+    return new JsonObject().put("metadata", meta).encode();
   }
 
   private static JsonObject nullable(Map<String, String> values) {

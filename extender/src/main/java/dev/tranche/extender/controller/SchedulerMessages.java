@@ -20,7 +20,7 @@ import java.util.Optional;
  * Reads from the API server why kube-scheduler itself has not placed a pod, and which nodes the pod
  * excludes. For people's requests, one pod at a time.
  */
-public final class SchedulerMessages implements AutoCloseable {
+public final class SchedulerMessages {
   private static final int MESSAGE_CHARS_MAX = 2_000;
   private static final String PREFIX = "tranche.dev/";
   private static final List<String> SHARES = List.of(Names.GPU_FRACTION, Names.GPU_MEMORY);
@@ -111,10 +111,5 @@ public final class SchedulerMessages implements AutoCloseable {
             .flatMap(c -> Optional.ofNullable(c.getMessage()).stream())
             .map(m -> m.length() <= MESSAGE_CHARS_MAX ? m : m.substring(0, MESSAGE_CHARS_MAX) + "…")
             .findFirst();
-  }
-
-  @Override
-  public void close() {
-    workers.close();
   }
 }

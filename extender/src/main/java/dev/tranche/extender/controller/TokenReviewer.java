@@ -2,6 +2,7 @@ package dev.tranche.extender.controller;
 
 import com.github.benmanes.caffeine.cache.Cache;
 import com.github.benmanes.caffeine.cache.Caffeine;
+import com.github.benmanes.caffeine.cache.Expiry;
 import dev.tranche.api.Names;
 import dev.tranche.api.Printable;
 import dev.tranche.extender.client.Workers;
@@ -32,20 +33,24 @@ public final class TokenReviewer implements TokenCheck {
   private final String user;
   private final Workers workers;
 
-  /**
-   * Accepted tokens, by digest, so that no token is kept in memory. They expire soon, since a token
-   * may be revoked.
-   */
-  private final Cache<String, Identity> accepted =
-      Caffeine.newBuilder().maximumSize(10_000).expireAfterWrite(Duration.ofMinutes(1)).build();
+  /** Accepted tokens expire soon, since a token may be revoked. */
+  private static final Duration ACCEPTED = Duration.ofMinutes(1);
 
   /**
-   * Refused tokens, by digest. They expire even sooner: a plugin whose ServiceAccount was just
-   * created retries soon. They are cached so that a caller that is always refused can't set the
-   * rate of reviews.
+   * Refused ones expire even sooner: a plugin whose ServiceAccount was just created retries soon.
+   * They are cached so that a caller that is always refused can't set the rate of reviews.
    */
-  private final Cache<String, Identity> refused =
-      Caffeine.newBuilder().maximumSize(10_000).expireAfterWrite(Duration.ofSeconds(10)).build();
+  private static final Duration REFUSED = Duration.ofSeconds(10);
+
+  /** By digest, so that no token is kept in memory. */
+  private final Cache<String, Identity> known =
+      Caffeine.newBuilder()
+          .maximumSize(20_000)
+          .expireAfter(
+              Expiry.writing(
+                  (String digest, Identity identity) ->
+                      identity instanceof Identity.OfNode ? ACCEPTED : REFUSED))
+          .build();
 
   /**
    * @param namespace of the ServiceAccount that is accepted
@@ -61,22 +66,13 @@ public final class TokenReviewer implements TokenCheck {
   @Override
   public Future<Identity> identify(String token) {
     String digest = Sha256.hex(token);
-    @Nullable Identity known = accepted.getIfPresent(digest);
-    if (known == null) {
-      known = refused.getIfPresent(digest);
-    }
-    if (known != null) {
-      return Future.succeededFuture(known);
+    @Nullable Identity before = known.getIfPresent(digest);
+    if (before != null) {
+      return Future.succeededFuture(before);
     }
     return workers
         .submit(() -> review(token))
-        .onSuccess(
-            identity -> {
-              switch (identity) {
-                case Identity.OfNode ofNode -> accepted.put(digest, ofNode);
-                case Identity.Refused no -> refused.put(digest, no);
-              }
-            })
+        .onSuccess(identity -> known.put(digest, identity))
         .recover(
             e ->
                 Future.succeededFuture(
@@ -131,9 +127,5 @@ public final class TokenReviewer implements TokenCheck {
   private static @Nullable String first(@Nullable Map<String, List<String>> extra, String key) {
     List<String> values = extra == null ? null : extra.get(key);
     return values == null || values.isEmpty() ? null : values.getFirst();
-  }
-
-  public void close() {
-    workers.close();
   }
 }

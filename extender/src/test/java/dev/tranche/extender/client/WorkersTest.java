@@ -6,17 +6,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.vertx.core.Future;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
 final class WorkersTest {
   private final Workers workers =
       new Workers("test", 1, 8, new ExtenderMetrics(new SimpleMeterRegistry()));
-
-  @AfterEach
-  void stop() {
-    workers.close();
-  }
 
   private static Throwable failure(Future<?> call) throws Exception {
     return call.transform(done -> Future.succeededFuture(done.cause())).await(30, SECONDS);

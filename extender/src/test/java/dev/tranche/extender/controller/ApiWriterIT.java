@@ -51,7 +51,6 @@ final class ApiWriterIT {
 
   @AfterEach
   void stop() {
-    api.close();
     client.close();
     vertx.close().await();
   }

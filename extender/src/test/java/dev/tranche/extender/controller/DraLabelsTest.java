@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Test;
 
 class DraLabelsTest {
   private static final String SET =
-      "{\"metadata\":{\"resourceVersion\":\"%s\",\"labels\":{\"tranche.dev/gpus-served-by\":%s},\"annotations\":{}}}";
+      "{\"metadata\":{\"labels\":{\"tranche.dev/gpus-served-by\":%2$s},\"annotations\":{},\"resourceVersion\":\"%1$s\"}}";
 
   private final List<String> patches = new ArrayList<>();
   private Optional<Set<String>> served = Optional.of(Set.of("a"));
