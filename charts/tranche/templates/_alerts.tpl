@@ -141,7 +141,7 @@ groups:
           summary: The kubelet gave a pod another GPU than the one assigned.
           description: The pod has its share, but not on the chosen GPU. The extender's log names pod and GPUs.
       - alert: TrancheGpuAllocatedTwice
-        expr: max by (namespace) (tranche_extender_duplicate_allocation_pods{namespace="{{ $ns }}"}) > 0
+        expr: max by (namespace) (tranche_extender_mistaken_pods{namespace="{{ $ns }}",mistake="GpuAllocatedTwice"}) > 0
         labels: {severity: critical}
         annotations:
           runbook_url: {{ include "tranche.runbook" (dict "root" $ "alert" "TrancheGpuAllocatedTwice") }}

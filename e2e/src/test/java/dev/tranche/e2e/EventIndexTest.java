@@ -25,8 +25,7 @@ class EventIndexTest {
           "(?:(?:withReason|events\\.node|events\\.pod)\\([^;\"]*|(?:->|[?:]) (?=\"Gpu)|String"
               + " (?:\\w+_)?REASON = |\n"
               + " {4}[A-Z]+_[A-Z_]+\\(|\n"
-              + " {2}[A-Z_]+\\(\n"
-              + " {6})\"([A-Z][a-z]+[A-Z]\\w+)\"");
+              + " {2}[A-Z_]+\\((?=\"\\w+\"\\)[,;]))\"([A-Z][a-z]+[A-Z]\\w+)\"");
 
   private static final Pattern UNREADY = Pattern.compile("missing\\.add\\(\"([^\":]+)");
   private static final Pattern REFUSAL = Pattern.compile("\\b(?:of|Problem)\\(\\s*([45]\\d\\d),");

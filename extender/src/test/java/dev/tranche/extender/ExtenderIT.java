@@ -32,6 +32,9 @@ import org.junit.jupiter.api.Test;
 
 /** The whole process against an API server that remembers, with node plugins that answer. */
 final class ExtenderIT {
+  private static final String MISSING =
+      "tranche_extender_mistaken_pods{mistake=\"GpuShareMissing\"}";
+
   private static final String NAMESPACE = "gpu";
   private static final long GIB = 1L << 30;
   private final MockCluster cluster = new MockCluster();
@@ -134,9 +137,9 @@ final class ExtenderIT {
       var event = client.v1().events().inNamespace("team-a").list().getItems().getFirst();
       assertThat(event.getReason()).isEqualTo("GpuShareMissing");
       assertThat(event.getInvolvedObject().getUid()).isEqualTo(uid("early"));
-      assertThat(ops("/metrics")).contains("tranche_extender_unshared_pods 1.0");
+      assertThat(ops("/metrics")).contains(MISSING + " 1.0");
       client.pods().inNamespace("team-a").withName("early").delete();
-      until(() -> ops("/metrics").contains("tranche_extender_unshared_pods 0.0"));
+      until(() -> ops("/metrics").contains(MISSING + " 0.0"));
       assertThat(a.directives).noneMatch(d -> d.getAssignCount() > 0);
     }
   }

@@ -56,16 +56,28 @@ public final class MistakeEvents implements Controller {
     this.context = context;
     for (PodMistake mistake : PodMistake.values()) {
       List.of("written", "refused", "dropped").forEach(outcome -> count(mistake, outcome, 0));
-      if (!mistake.podsMetric.isEmpty()) {
-        context.metrics().gauge(mistake.podsMetric, mistake.podsHelp, () -> pods(mistake));
-      }
+      context
+          .metrics()
+          .gauge(
+              "tranche.extender.mistaken.pods",
+              "Pods with a mistake or defect, by the reason of their events; 10,000 of each at"
+                  + " most.",
+              () -> pods(mistake),
+              "mistake",
+              mistake.reason);
     }
   }
 
   private void count(PodMistake mistake, String outcome, int events) {
     context
         .metrics()
-        .counter(mistake.eventsMetric, mistake.eventsHelp, "outcome", outcome)
+        .counter(
+            "tranche.extender.mistake.events",
+            "Events for pods with a mistake or defect: dropped if there are too many.",
+            "mistake",
+            mistake.reason,
+            "outcome",
+            outcome)
         .increment(events);
   }
 

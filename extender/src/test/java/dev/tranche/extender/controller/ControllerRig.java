@@ -84,6 +84,16 @@ public final class ControllerRig implements ApiWrites {
     controller.nodeGone(node);
   }
 
+  /** Returns how many pods the metric counts. */
+  double mistaken(PodMistake mistake) {
+    return world
+        .registry
+        .get("tranche.extender.mistaken.pods")
+        .tag("mistake", mistake.reason)
+        .gauge()
+        .value();
+  }
+
   /** The kubelet offers GPUs, or none any more. */
   void advertises(String node, boolean gpus) {
     world.state.apply(

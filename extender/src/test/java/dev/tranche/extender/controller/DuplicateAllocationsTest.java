@@ -147,6 +147,6 @@ final class DuplicateAllocationsTest {
   }
 
   private double duplicated() {
-    return rig.world.registry.get("tranche.extender.duplicate.allocation.pods").gauge().value();
+    return rig.mistaken(PodMistake.ALLOCATED_TWICE);
   }
 }

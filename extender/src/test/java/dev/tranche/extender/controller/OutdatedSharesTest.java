@@ -55,7 +55,7 @@ class OutdatedSharesTest {
   }
 
   private double pods() {
-    return rig.world.registry.get("tranche.extender.outdated.share.pods").gauge().value();
+    return rig.mistaken(PodMistake.OUTDATED_SHARE);
   }
 
   /** There are ten thousands of them. */

@@ -91,7 +91,7 @@ class UnconvertedNumbersTest {
   }
 
   private double pods() {
-    return rig.world.registry.get("tranche.extender.unconverted.pods").gauge().value();
+    return rig.mistaken(PodMistake.UNCONVERTED);
   }
 
   private static WatchedPod shown(PodBuilder pod) {

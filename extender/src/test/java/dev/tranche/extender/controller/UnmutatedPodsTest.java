@@ -203,14 +203,14 @@ class UnmutatedPodsTest {
   }
 
   private double pods() {
-    return rig.world.registry.get("tranche.extender.unshared.pods").gauge().value();
+    return rig.mistaken(PodMistake.UNSHARED);
   }
 
   private double events(String outcome) {
     return rig.world
         .registry
-        .get("tranche.extender.unshared.events")
-        .tag("outcome", outcome)
+        .get("tranche.extender.mistake.events")
+        .tags("mistake", PodMistake.UNSHARED.reason, "outcome", outcome)
         .counter()
         .count();
   }

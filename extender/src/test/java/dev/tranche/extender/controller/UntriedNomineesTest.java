@@ -47,7 +47,7 @@ final class UntriedNomineesTest {
   }
 
   private double untried() {
-    return rig.world.registry.get("tranche.extender.nominees.untried").gauge().value();
+    return rig.mistaken(PodMistake.UNTRIED_NOMINEE);
   }
 
   @Test
