@@ -80,7 +80,7 @@ class SecurityPageTest {
               "fill the extender's memory by reports",
               EXTENDER + "ReportBoundsTest#",
               EXTENDER + "LoadCacheTest#podsThatAllNodesName_"),
-          Claim.of("hold its decisions by reports", EXTENDER + "ReportWorkTest#flood"),
+          Claim.of("hold its decisions by reports", EXTENDER + "ReportBoundsTest#flood"),
           Claim.of("read Secrets except the one", E2E + "RightsTest#nobodyReadsAllSecrets_"),
           Claim.of(
               "change its configuration otherwise",

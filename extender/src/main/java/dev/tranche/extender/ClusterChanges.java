@@ -1,6 +1,5 @@
 package dev.tranche.extender;
 
-import dev.tranche.extender.controller.Controller;
 import dev.tranche.extender.core.SchedulingCore;
 import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.ledger.PodFacts;
@@ -16,14 +15,14 @@ import java.util.List;
  * Passes on what the watches show. Called on the watches' threads; the loop gets changes in order.
  */
 record ClusterChanges(
-    SchedulingCore core, SchedulingState state, Controller controllers, Loop loop) {
+    SchedulingCore core, SchedulingState state, Controllers controllers, Loop loop) {
   void nodeSeen(WatchedNode node) {
     core.packing.nodeSeen(node.key(), node.host());
     core.traits.put(node.key(), node.traits());
     loop.run(
         () -> {
           state.writer.apply(new Event.NodeSeen(node.facts()));
-          controllers.nodeSeen(node);
+          controllers.tell(each -> each.nodeSeen(node));
         });
   }
 
@@ -33,13 +32,13 @@ record ClusterChanges(
     loop.run(
         () -> {
           state.writer.apply(new Event.NodeGone(name));
-          controllers.nodeGone(name);
+          controllers.tell(each -> each.nodeGone(name));
         });
   }
 
   /** Pods that request none of our resources take CPU and memory, for policy {@code packed}. */
   void podSeen(WatchedPod pod) {
-    controllers.podSeen(pod);
+    controllers.tell(each -> each.podSeen(pod));
     if (pod.tracked()) {
       core.packing.podSeen(pod.uid(), pod.node(), pod.ended(), pod.host());
     }
@@ -58,7 +57,7 @@ record ClusterChanges(
   }
 
   void podGone(String uid, String key) {
-    controllers.podGone(uid);
+    controllers.tell(each -> each.podGone(uid));
     core.packing.podGone(uid);
     loop.run(
         () -> {

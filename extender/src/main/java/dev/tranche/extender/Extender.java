@@ -195,7 +195,11 @@ public final class Extender implements AutoCloseable {
             new TokenReviewer(client, account.namespace(), account.name(), metrics),
             streams,
             new StreamServer.ReportSink(
-                state.writer, controllers::reported, loop, core.clockMs, metrics));
+                state.writer,
+                (node, report) -> controllers.tell(each -> each.reported(node, report)),
+                loop,
+                core.clockMs,
+                metrics));
     readApi = readApi(inspections, new AccessReviewer(calls, metrics));
     apiService = new ApiServiceBundle(calls);
     ports = new CertifiedPorts(config, client, vertx, certifiedPorts());

@@ -272,8 +272,8 @@ final class ExtenderIT {
       assertThat(client.nodes().withName("node-a").get().getSpec().getTaints().getFirst().getKey())
           .isEqualTo("example.com/mine");
       assertThat(ops("/metrics"))
-          .contains("tranche_extender_startup_taint_lifts_total{outcome=\"lifted\"} 1")
-          .contains("tranche_extender_startup_tainted_nodes 0");
+          .contains("tranche_extender_startup_taint_lifts_total{outcome=\"lifted\"} 1");
+      until(() -> ops("/metrics").contains("tranche_extender_startup_tainted_nodes 0"));
     }
   }
 

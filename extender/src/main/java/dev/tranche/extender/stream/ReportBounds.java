@@ -4,6 +4,7 @@ import dev.tranche.api.RequestBounds;
 import dev.tranche.api.node.Assignment;
 import dev.tranche.api.node.Gpu;
 import dev.tranche.api.node.NodeReport;
+import dev.tranche.process.TokenBucket;
 import java.util.Optional;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -11,7 +12,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * How much one node may report. A message of the allowed size has room for hundreds of thousands of
  * GPUs or pods. Their data is kept, and compared on the loop that all nodes and verbs share. So a
- * report names no more than a node can have.
+ * report names no more than a node can have. The work that reports cause is bounded, too: each
+ * thing that one names takes about a microsecond to convert and then to apply.
  */
 final class ReportBounds {
   /** Twice the number of MIG devices of 16 GPUs with 7 each, rounded up. */
@@ -33,19 +35,41 @@ final class ReportBounds {
 
   static final int EVENTS_MAX = 64;
 
+  /** Far above what a node needs: one of 16 GPUs and 160 pods names 500 things a second. */
+  private static final int UNITS_PER_S = 5_000;
+
+  /** Two reports of a node with 10,000 held replicas. */
+  private static final int UNITS_BURST = 20_000;
+
   /** The names of pods and namespaces. */
   private static final Pattern NAME = Pattern.compile("[a-z0-9-][a-z0-9.-]{0,252}");
 
   private @Nullable String violation;
+  private int units;
 
   private ReportBounds() {}
 
-  /** Returns which bound the report exceeds, as a sentence; empty if it is accepted. */
-  static Optional<String> violation(NodeReport report) {
+  static ReportBounds of(NodeReport report) {
     var bounds = new ReportBounds();
+    bounds.units = 1 + report.getSerializedSize() / 1_024 + report.getReadingsCount();
     bounds.counts(report);
     report.getAssignmentsList().forEach(bounds::assignment);
-    return Optional.ofNullable(bounds.violation);
+    return bounds;
+  }
+
+  /** Returns which bound the report exceeds, as a sentence; empty if it is accepted. */
+  Optional<String> violation() {
+    return Optional.ofNullable(violation);
+  }
+
+  /** Returns its work: one unit for each thing that it names, and one for each KiB. */
+  int units() {
+    return units;
+  }
+
+  /** Returns the units of one node. From a node that has used them up nothing is read. */
+  static TokenBucket work(long nowMs) {
+    return new TokenBucket(UNITS_BURST, UNITS_PER_S, nowMs);
   }
 
   private void counts(NodeReport report) {
@@ -72,20 +96,20 @@ final class ReportBounds {
         shares += container.getSharesCount();
       }
     }
-    count("GPUs", report.getGpusCount(), GPUS_MAX);
+    named("GPUs", report.getGpusCount(), GPUS_MAX);
     count("replicas", replicas, REPLICAS_MAX);
-    count("held replicas", held, REPLICAS_MAX);
-    count("assignments", report.getAssignmentsCount(), ASSIGNMENTS_MAX);
-    count("containers and shares of assignments", shares, 2L * REPLICAS_MAX);
-    count("containers at work", uses, USES_MAX);
-    count("containers with a memory limit", limits, LIMITS_MAX);
+    named("held replicas", held, REPLICAS_MAX);
+    named("assignments", report.getAssignmentsCount(), ASSIGNMENTS_MAX);
+    named("containers and shares of assignments", shares, 2L * REPLICAS_MAX);
+    named("containers at work", uses, USES_MAX);
+    named("containers with a memory limit", limits, LIMITS_MAX);
     for (var holding : report.getHoldingsList()) {
       replicasPerGpu(holding.getReplicasPerGpu());
     }
     for (Assignment assignment : report.getAssignmentsList()) {
       replicasPerGpu(assignment.getReplicasPerGpu());
     }
-    count("events", report.getEventsCount(), EVENTS_MAX);
+    named("events", report.getEventsCount(), EVENTS_MAX);
   }
 
   /**
@@ -105,6 +129,11 @@ final class ReportBounds {
 
   private void replicasPerGpu(int unsigned) {
     count("replicas per GPU of a grant", Integer.toUnsignedLong(unsigned), REPLICAS_MAX);
+  }
+
+  private void named(String what, long count, long max) {
+    units += (int) Math.min(count, max);
+    count(what, count, max);
   }
 
   private void count(String what, long count, long max) {

@@ -6,6 +6,7 @@ import dev.tranche.api.node.NodeReportsGrpcService;
 import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.state.StateWriter;
+import dev.tranche.process.TokenBucket;
 import dev.tranche.process.listen.ConnectionLimits;
 import dev.tranche.process.listen.ListeningPort;
 import dev.tranche.process.log.LineLimiter;
@@ -75,7 +76,7 @@ public final class StreamServer extends VerticleBase {
   private final EventBatcher batcher;
 
   /** By node, for nodes whose reports have caused work recently. */
-  private final Map<String, ReportWork> works = new HashMap<>();
+  private final Map<String, TokenBucket> works = new HashMap<>();
 
   private final LineLimiter refusalLog;
 
@@ -277,14 +278,17 @@ public final class StreamServer extends VerticleBase {
       end(stream, "invalid", GrpcStatus.INVALID_ARGUMENT, mismatch.get());
       return;
     }
-    Optional<String> violation = ReportBounds.violation(report);
-    if (violation.isPresent()) {
-      end(stream, "oversized", GrpcStatus.INVALID_ARGUMENT, violation.get());
+    var bounds = ReportBounds.of(report);
+    if (bounds.violation().isPresent()) {
+      end(stream, "oversized", GrpcStatus.INVALID_ARGUMENT, bounds.violation().get());
       return;
     }
-    stream.reported(report, clockMs.getAsLong());
+    long nowMs = clockMs.getAsLong();
+    stream.reported(report, nowMs);
     latestReport.put(report);
-    long waitMs = work(stream.node).take(report, clockMs.getAsLong());
+    TokenBucket work = work(stream.node);
+    work.take(bounds.units(), nowMs);
+    long waitMs = work.debtMs(nowMs);
     if (waitMs > 0) {
       delayed.increment();
       request.pause();
@@ -296,8 +300,8 @@ public final class StreamServer extends VerticleBase {
     context.runOnContext(ignored -> task.run());
   }
 
-  private ReportWork work(String node) {
-    return works.computeIfAbsent(node, first -> new ReportWork(clockMs.getAsLong()));
+  private TokenBucket work(String node) {
+    return works.computeIfAbsent(node, first -> ReportBounds.work(clockMs.getAsLong()));
   }
 
   private void end(NodeStream stream, String cause, GrpcStatus status, String why) {
@@ -323,7 +327,7 @@ public final class StreamServer extends VerticleBase {
     long nowMs = clockMs.getAsLong();
     streamLog.endPeriods();
     refusalLog.endPeriods();
-    works.entrySet().removeIf(e -> !streams.has(e.getKey()) && e.getValue().isRefilled(nowMs));
+    works.entrySet().removeIf(e -> !streams.has(e.getKey()) && e.getValue().full(nowMs));
     long deadlineMs = nowMs - SILENCE_MS;
     for (NodeStream stream : streams.open()) {
       if (stream.silentSince(deadlineMs)) {

@@ -13,6 +13,7 @@ import dev.tranche.api.node.NodeReport;
 import dev.tranche.api.node.PodUse;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
 final class ReportBoundsTest {
@@ -32,15 +33,14 @@ final class ReportBoundsTest {
   void assignmentWithoutAPodsName_isRefused() {
     for (String name : new String[] {"", ".", ".."}) {
       Assignment unnamed = NAMED.toBuilder().setPod(name).build();
-      assertThat(ReportBounds.violation(NodeReport.newBuilder().addAssignments(unnamed).build()))
-          .isPresent();
+      assertThat(violation(NodeReport.newBuilder().addAssignments(unnamed).build())).isPresent();
     }
   }
 
   @Test
   void largestNode_isWithinThem() {
     assertThat(
-            ReportBounds.violation(
+            violation(
                 report(
                     ReportBounds.GPUS_MAX,
                     ReportBounds.REPLICAS_MAX,
@@ -50,19 +50,18 @@ final class ReportBoundsTest {
 
   @Test
   void whatIsTooMuch_isNamed_withWhatIsAllowed() {
-    assertThat(ReportBounds.violation(report(400_000, 1, 0)))
+    assertThat(violation(report(400_000, 1, 0)))
         .contains("a report names 400000 GPUs; 256 are allowed");
-    assertThat(ReportBounds.violation(report(1, ReportBounds.REPLICAS_MAX + 1, 0)))
+    assertThat(violation(report(1, ReportBounds.REPLICAS_MAX + 1, 0)))
         .contains("a report names 10001 held replicas; 10000 are allowed");
-    assertThat(ReportBounds.violation(report(1, 1, ReportBounds.ASSIGNMENTS_MAX + 1)))
+    assertThat(violation(report(1, 1, ReportBounds.ASSIGNMENTS_MAX + 1)))
         .contains("a report names 4097 assignments; 4096 are allowed");
   }
 
   @Test
   void holdingsWithoutReplicas_countToo() {
     var empty = Collections.nCopies(ReportBounds.REPLICAS_MAX + 1, Holding.getDefaultInstance());
-    assertThat(ReportBounds.violation(NodeReport.newBuilder().addAllHoldings(empty).build()))
-        .isPresent();
+    assertThat(violation(NodeReport.newBuilder().addAllHoldings(empty).build())).isPresent();
   }
 
   /** Twenty of these once ended a heap of 230 MB. */
@@ -75,10 +74,10 @@ final class ReportBoundsTest {
     var gpu = Gpu.newBuilder().setUuid("GPU-0").setReplicas(10).addAllPodUses(uses);
     var whole = NodeReport.newBuilder().addGpus(gpu).build();
     assertThat(whole.getSerializedSize()).isGreaterThan(1 << 20);
-    assertThat(ReportBounds.violation(whole))
+    assertThat(violation(whole))
         .contains("a report names 60000 containers at work; 4096 are allowed");
     var brief = NodeReport.newBuilder().addReadings(GpuReading.newBuilder().addAllPodUses(uses));
-    assertThat(ReportBounds.violation(brief.build())).isPresent();
+    assertThat(violation(brief.build())).isPresent();
   }
 
   @Test
@@ -86,33 +85,33 @@ final class ReportBoundsTest {
     var limits =
         Collections.nCopies(ReportBounds.LIMITS_MAX + 1, ContainerLimit.getDefaultInstance());
     var gpu = Gpu.newBuilder().setUuid("GPU-0").setReplicas(10).addAllLimits(limits);
-    assertThat(ReportBounds.violation(NodeReport.newBuilder().addGpus(gpu).build()))
+    assertThat(violation(NodeReport.newBuilder().addGpus(gpu).build()))
         .contains("a report names 4097 containers with a memory limit; 4096 are allowed");
   }
 
   /** The API server is asked about them by name. */
   @Test
   void assignments_haveNamesOfKubernetes() {
-    assertThat(ReportBounds.violation(echo("ns", "web-0.a", 3))).isEmpty();
-    assertThat(ReportBounds.violation(echo("ns", "../../nodes", 3))).isPresent();
-    assertThat(ReportBounds.violation(echo("n s", "web-0", 3))).isPresent();
-    assertThat(ReportBounds.violation(echo("ns", "p".repeat(254), 3))).isPresent();
+    assertThat(violation(echo("ns", "web-0.a", 3))).isEmpty();
+    assertThat(violation(echo("ns", "../../nodes", 3))).isPresent();
+    assertThat(violation(echo("n s", "web-0", 3))).isPresent();
+    assertThat(violation(echo("ns", "p".repeat(254), 3))).isPresent();
   }
 
   /** As an int it is negative, and would make room. */
   @Test
   void shareOfMoreReplicasThanANodeHas_isRefused() {
-    assertThat(ReportBounds.violation(echo("ns", "p", -1)))
+    assertThat(violation(echo("ns", "p", -1)))
         .contains("a report names 4294967295 replicas of one share; 10000 are allowed");
   }
 
   @Test
   void replicasOfMorePerGpuThanANodeHas_areRefused() {
     var holding = Holding.newBuilder().setReplicasPerGpu(1_000_003);
-    assertThat(ReportBounds.violation(NodeReport.newBuilder().addHoldings(holding).build()))
+    assertThat(violation(NodeReport.newBuilder().addHoldings(holding).build()))
         .contains("a report names 1000003 replicas per GPU of a grant; 10000 are allowed");
     var assignment = NAMED.toBuilder().setReplicasPerGpu(-1);
-    assertThat(ReportBounds.violation(NodeReport.newBuilder().addAssignments(assignment).build()))
+    assertThat(violation(NodeReport.newBuilder().addAssignments(assignment).build()))
         .contains("a report names 4294967295 replicas per GPU of a grant; 10000 are allowed");
   }
 
@@ -121,5 +120,35 @@ final class ReportBoundsTest {
     var container = ContainerAssignment.newBuilder().setContainer("main").addShares(share);
     var echo = Assignment.newBuilder().setPodUid("u").setNamespace(namespace).setPod(pod);
     return NodeReport.newBuilder().addAssignments(echo.addContainers(container)).build();
+  }
+
+  /** As fast as it is read, each of 10,000 held replicas. */
+  @Test
+  void floodOfLargeReports_isReadAtTheRateOfItsWork() {
+    NodeReport large = report(1, 10_000, 0);
+    var work = ReportBounds.work(0);
+    int read = 0;
+    for (long nowMs = 0; nowMs < 60_000; read++) {
+      work.take(ReportBounds.of(large).units(), nowMs);
+      nowMs += 1 + work.debtMs(nowMs);
+    }
+    // Two at once, and then half a one in each second.
+    assertThat(read).isBetween(28, 34);
+  }
+
+  @Test
+  void nodeOf16Gpus_reportsEachSecond_withoutAWait() {
+    var gpu = Gpu.newBuilder().addAllPodUses(Collections.nCopies(10, PodUse.getDefaultInstance()));
+    NodeReport report =
+        NodeReport.newBuilder().addAllGpus(Collections.nCopies(16, gpu.build())).build();
+    var work = ReportBounds.work(0);
+    for (long nowMs = 0; nowMs < 600_000; nowMs += 1_000) {
+      work.take(ReportBounds.of(report).units(), nowMs);
+      assertThat(work.debtMs(nowMs)).isZero();
+    }
+  }
+
+  private static Optional<String> violation(NodeReport report) {
+    return ReportBounds.of(report).violation();
   }
 }

@@ -29,7 +29,7 @@ public class ReportFuzzTest {
     } catch (InvalidProtocolBufferException refused) {
       return;
     }
-    if (ReportBounds.violation(report).isPresent()) {
+    if (ReportBounds.of(report).violation().isPresent()) {
       return;
     }
     var ledger = new Ledger(Timing.DEFAULT);

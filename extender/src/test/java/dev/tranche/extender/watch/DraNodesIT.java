@@ -51,7 +51,8 @@ final class DraNodesIT {
                     .build())
             .withKubernetesSerialization(ApiClient.serialization(List.of(Status.class)))
             .build();
-    nodes = new DraNodes(
+    nodes =
+        new DraNodes(
             client,
             List.of("nvidia.com/gpu", "nvidia.com/gpu.shared"),
             10,
