@@ -48,7 +48,7 @@ prepare_jars() {
   # Otherwise a library that is no longer needed would stay, and get into the image.
   rm -rf "$root"/{webhook,extender,node-plugin,e2e,e2e/simulate,e2e/verify}/target/lib
   compile_without_checks
-  (cd "$root" && ./mvnw -q -B -T2 package -DskipTests -Dspotless.check.skip -Dcyclonedx.skip "${without_checks[@]}")
+  (cd "$root" && ./mvnw -q -B -T2 package -DskipTests -DskipTestCompile -Dspotless.check.skip -Dcyclonedx.skip "${without_checks[@]}")
   jars_are_built
 }
 
@@ -97,8 +97,6 @@ prepare_tools() {
     echo "fakemps=$mps/nvidia-cuda-mps-control"
     echo "helm=$("$root/.build/tool.sh" helm)"
     "$root/e2e/stand-in/build.sh" kubectl
-    "$root/e2e/build.sh" nvidia-plugin
-    "$root/e2e/build.sh" cert-manager
   } >>"$root/target/e2e.properties"
 }
 

@@ -4,9 +4,9 @@ import dev.tranche.e2e.gpu.Model;
 import dev.tranche.e2e.gpu.NodeGpus;
 import dev.tranche.e2e.install.Artifacts;
 import dev.tranche.e2e.install.Await;
+import dev.tranche.e2e.install.Namespaces;
 import dev.tranche.e2e.install.Tranche;
 import io.fabric8.kubernetes.api.model.HasMetadata;
-import io.fabric8.kubernetes.api.model.NamespaceBuilder;
 import io.fabric8.kubernetes.api.model.Pod;
 import java.io.IOException;
 import java.io.InputStream;
@@ -52,7 +52,8 @@ public final class Demo {
     }
     SimulatedLoad.set(folder, arguments.get(0), arguments.get(1), arguments.get(2));
     System.out.printf(
-        "GPU %2$s of %3$s has a load of %1$s %%. ./demo watch shows it at once; the mean that placement uses follows within a minute%n",
+        "GPU %2$s of %3$s has a load of %1$s %%. ./demo watch shows it at once; the mean that"
+            + " placement uses follows within a minute%n",
         arguments.get(2), arguments.get(1), arguments.get(0));
   }
 
@@ -106,14 +107,7 @@ public final class Demo {
 
   private static List<Pod> submit(Tranche tranche, Path examples) throws IOException {
     var client = tranche.client();
-    client
-        .resource(
-            new NamespaceBuilder().withNewMetadata().withName(NAMESPACE).endMetadata().build())
-        .create();
-    Await.until(
-        "a default service account",
-        30,
-        () -> client.serviceAccounts().inNamespace(NAMESPACE).withName("default").get() != null);
+    Namespaces.create(client, NAMESPACE);
     try (InputStream in = Files.newInputStream(examples)) {
       for (HasMetadata pod : client.load(in).items()) {
         client.resource(pod).inNamespace(NAMESPACE).create();

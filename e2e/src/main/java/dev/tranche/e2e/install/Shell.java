@@ -68,6 +68,11 @@ public final class Shell {
     }
   }
 
+  /** Returns the folder of what {@code e2e/build.sh} builds, for a test of that module. */
+  public static Path built(String program) throws IOException {
+    return Path.of(output("./build.sh " + program).strip().replace(program + "=", ""));
+  }
+
   /** What {@code docker} answers; it must succeed. */
   public static String docker(String... arguments) throws IOException {
     var command = Stream.concat(Stream.of("docker"), Stream.of(arguments)).toList();

@@ -6,8 +6,8 @@ import com.fasterxml.jackson.databind.JsonNode;
 import dev.tranche.api.Names;
 import dev.tranche.e2e.install.Await;
 import dev.tranche.e2e.install.LocalApi;
+import dev.tranche.e2e.install.Namespaces;
 import io.fabric8.kubernetes.api.model.ContainerStatus;
-import io.fabric8.kubernetes.api.model.NamespaceBuilder;
 import io.fabric8.kubernetes.api.model.Pod;
 import io.fabric8.kubernetes.api.model.Quantity;
 import io.fabric8.kubernetes.client.Config;
@@ -69,14 +69,7 @@ final class GpuNode implements AutoCloseable {
         },
         () -> "kubectl -n tranche get pods,events shows why");
     Await.until("shares of GPUs", 60, () -> replicas() > 0);
-    client
-        .resource(
-            new NamespaceBuilder().withNewMetadata().withName(NAMESPACE).endMetadata().build())
-        .serverSideApply();
-    Await.until(
-        "a default service account",
-        30,
-        () -> client.serviceAccounts().withName("default").get() != null);
+    Namespaces.create(client, NAMESPACE);
   }
 
   /** Returns how many replicas the kubelet offers. */

@@ -48,23 +48,19 @@ record Scenario(String name, Since since, List<Selector> selectors) {
   static final Scenario SLOW =
       of(
           "slow tests, on the newest version only",
-          "WhatIfE2E",
           "DiscoveryE2E",
           "ServiceModeE2E",
           "DraDriverE2E",
           "GangE2E",
-          "KueueE2E");
+          "KueueE2E",
+          "CertManagerE2E",
+          "AirGapE2E",
+          "SwitchingE2E");
 
   private static final int NEWEST_MINOR = KubernetesVersion.minor(KubernetesVersion.DEFAULT);
 
   private static Scenario of(String name, String... selectors) {
     return new Scenario(name, Since.ALWAYS, Stream.of(selectors).map(Selector::of).toList());
-  }
-
-  Scenario {
-    if (!since.equals(Since.ALWAYS)) {
-      Reason.check(name, since.reason());
-    }
   }
 
   static List<Scenario> on(int minor) {

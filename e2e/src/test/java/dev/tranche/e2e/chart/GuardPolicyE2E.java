@@ -19,7 +19,6 @@ import io.fabric8.kubernetes.api.model.EnvVar;
 import io.fabric8.kubernetes.api.model.EnvVarBuilder;
 import io.fabric8.kubernetes.api.model.Pod;
 import io.fabric8.kubernetes.api.model.PodBuilder;
-import io.fabric8.kubernetes.api.model.Quantity;
 import io.fabric8.kubernetes.api.model.rbac.ClusterRoleBindingBuilder;
 import io.fabric8.kubernetes.api.model.rbac.ClusterRoleBuilder;
 import io.fabric8.kubernetes.client.ConfigBuilder;
@@ -221,63 +220,10 @@ class GuardPolicyE2E {
     }
   }
 
-  /** A pod of before the policy goes on being updated, and may drop the annotation. */
-  @Test
-  void podOfBefore_isUpdatedAsAlways() {
-    var old = Map.of("cdi.k8s.io/x", "nvidia.com/gpu=0");
-    client.pods().inNamespace(EXEMPT).resource(PodSpecs.annotated("old", old).build()).create();
-    label("deny");
-    Await.until("the label to count", 60, () -> !refusal(EXEMPT, PodSpecs.pod("p")).isEmpty());
-    try {
-      annotate(EXEMPT, "old", "example.com/mine", "1");
-      assertThatThrownBy(() -> annotate(EXEMPT, "old", "cdi.k8s.io/x", "nvidia.com/gpu=all"))
-          .hasMessageContaining("cannot be added or changed");
-      client
-          .pods()
-          .inNamespace(EXEMPT)
-          .withName("old")
-          .edit(
-              pod ->
-                  pod.edit()
-                      .editMetadata()
-                      .removeFromAnnotations("cdi.k8s.io/x")
-                      .endMetadata()
-                      .build());
-    } finally {
-      label("exempt");
-    }
-    Await.until("the label to count", 60, () -> refusal(EXEMPT, PodSpecs.pod("p")).isEmpty());
-  }
-
-  private void label(String mode) {
-    label(client, EXEMPT, mode);
-  }
-
   private static void label(KubernetesClient as, String namespace, String mode) {
     as.namespaces()
         .withName(namespace)
         .edit(n -> n.edit().editMetadata().addToLabels(mode(mode)).endMetadata().build());
-  }
-
-  @Test
-  void debugContainer_isJudged() {
-    client.pods().inNamespace(DENY).resource(voided("debugged").build()).create();
-    assertThatThrownBy(() -> debug("{\"name\":\"d\",\"image\":\"i\"}"))
-        .hasMessageContaining("container \"d\" has neither a GPU");
-    debug(
-        "{\"name\":\"e\",\"image\":\"i\",\"env\":[{\"name\":\"%s\",\"value\":\"void\"}]}"
-            .formatted(VARIABLE));
-  }
-
-  private void debug(String container) {
-    client
-        .pods()
-        .inNamespace(DENY)
-        .withName("debugged")
-        .subresource("ephemeralcontainers")
-        .patch(
-            PatchContext.of(PatchType.STRATEGIC_MERGE),
-            "{\"spec\":{\"ephemeralContainers\":[%s]}}".formatted(container));
   }
 
   @Test
@@ -322,45 +268,6 @@ class GuardPolicyE2E {
             .withImpersonateGroups(groups)
             .build();
     return new KubernetesClientBuilder().withConfig(config).build();
-  }
-
-  /** A pod of somebody else that claims to be a mirror may hold GPUs without running. */
-  @Test
-  void mirrorOfAStaticPod_isExempt_ifItsNodeCreatesIt() {
-    PodBuilder mirror =
-        PodSpecs.annotated("p", Map.of("kubernetes.io/config.mirror", "0123", "cdi.k8s.io/x", "y"))
-            .editSpec()
-            .withNodeName("n")
-            .endSpec();
-    assertThat(refusal(VOID, mirror)).contains("annotation cdi.k8s.io/x requests devices");
-    PodBuilder withoutDevice =
-        new PodBuilder(mirror.build())
-            .editMetadata()
-            .removeFromAnnotations("cdi.k8s.io/x")
-            .endMetadata();
-    assertThat(refusal(DENY, withoutDevice)).contains(POLICY, "has neither a GPU nor");
-    PodBuilder withGpu =
-        withoutDevice
-            .editSpec()
-            .editFirstContainer()
-            .withNewResources()
-            .addToLimits("nvidia.com/gpu", new Quantity("1"))
-            .endResources()
-            .endContainer()
-            .endSpec();
-    assertThat(refusal("kube-system", withGpu)).contains("claims to be the mirror of a static pod");
-    try (var node = account("system:node:n", "system:nodes", "system:masters")) {
-      for (String namespace : List.of(DENY, VOID)) {
-        assertThatCode(
-                () ->
-                    node.pods()
-                        .inNamespace(namespace)
-                        .resource(mirror.build())
-                        .dryRun(true)
-                        .create())
-            .doesNotThrowAnyException();
-      }
-    }
   }
 
   /** Else whoever may create or label namespaces would be exempt. */

@@ -44,7 +44,8 @@ class NvidiaConfigsIT {
           "^unknown key ",
           "\\.replicas is \\d{5,}; allowed: a whole number from [12] to 10000$",
           "; only .*nvidia.com/gpu.* can be shared$",
-          "(migStrategy|deviceDiscoveryStrategy|deviceIDStrategy|deviceListStrategy)\\) is .*; allowed: ",
+          "(migStrategy|deviceDiscoveryStrategy|deviceIDStrategy|deviceListStrategy)\\) is .*;"
+              + " allowed: ",
           "tegra is not supported",
           "imex.channelIDs\\) is .*; allowed: 0, or none$",
           " mixed cannot be combined with sharing.mps",
@@ -67,7 +68,7 @@ class NvidiaConfigsIT {
       TEXTS.put(name, GeneratedConfig.text(new Random(seeds.nextLong())));
       Files.writeString(configs.resolve(name), TEXTS.get(name));
     }
-    String parser = Shell.output("./build.sh nvidia-parser").strip().split("=")[1] + "/parser";
+    Path parser = Shell.built("nvidia-parser").resolve("parser");
     nvidia = JSON.readTree(Shell.output(parser + " " + configs));
   }
 

@@ -23,7 +23,7 @@ import org.junit.jupiter.params.provider.ValueSource;
  * Pods whose manifest states what the webhook changes, under {@code plainRequests: gpus}. Tools
  * apply a manifest again and again, and nobody may change by that what a pod has.
  */
-@Order(17)
+@Order(195)
 class ApplyAgainE2E extends Scenario {
   private static final String VARIABLE = "NVIDIA_VISIBLE_DEVICES";
   private static final String ALL = "{name: " + VARIABLE + ", value: all}";
@@ -72,7 +72,8 @@ class ApplyAgainE2E extends Scenario {
     assertThat(changed.getSpec()).isEqualTo(spec);
     if (KubernetesVersion.minorOfClusters() >= RESIZE_MINOR) {
       shell(
-              "patch pod a --subresource resize -p '{\"spec\":{\"containers\":[{\"name\":\"main\",\"resources\":{\"requests\":{\"cpu\":\"40m\"}}}]}}'",
+              "patch pod a --subresource resize -p"
+                  + " '{\"spec\":{\"containers\":[{\"name\":\"main\",\"resources\":{\"requests\":{\"cpu\":\"40m\"}}}]}}'",
               "")
           .orFail("an in-place resize");
       var requests = get("a").getSpec().getContainers().getFirst().getResources().getRequests();
@@ -93,7 +94,8 @@ class ApplyAgainE2E extends Scenario {
         apply(manifest("a", "{" + Names.RESOURCE + ": 2, cpu: 50m}"), ""), "may not change");
     assertRefused(
         shell(
-            "patch pod a --type=json -p '[{\"op\":\"replace\",\"path\":\"/spec/containers/0/resources/limits/nvidia.com~1gpu\",\"value\":\"3\"}]'",
+            "patch pod a --type=json -p"
+                + " '[{\"op\":\"replace\",\"path\":\"/spec/containers/0/resources/limits/nvidia.com~1gpu\",\"value\":\"3\"}]'",
             ""),
         "may not change");
     for (String key : List.of(Names.REPLICAS_PER_GPU, Names.GPUS_REQUESTED, Names.GPU)) {
@@ -148,7 +150,8 @@ class ApplyAgainE2E extends Scenario {
       shell("label pod a by=label", "").orFail("kubectl label");
       shell("delete pod a --wait=false", "").orFail("kubectl delete");
       shell(
-              "patch pod a --type=json -p '[{\"op\":\"remove\",\"path\":\"/metadata/finalizers\"}]'",
+              "patch pod a --type=json -p"
+                  + " '[{\"op\":\"remove\",\"path\":\"/metadata/finalizers\"}]'",
               "")
           .orFail("removing the finalizer");
       shell("exec " + ofJob + " -- touch /tmp/end", "").orFail("ending the Job's pod");
@@ -172,14 +175,14 @@ class ApplyAgainE2E extends Scenario {
   @Test
   void numberInKubeSystem_countsReplicas_andAnEventSaysSo() {
     String name = "plain-" + namespace;
-    var pods = tranche().client().pods().inNamespace("kube-system");
+    var pods = client().pods().inNamespace("kube-system");
     pods.resource(PodSpecs.plain(name, 1).build()).create();
     try {
       Await.until(
           "the event",
           RUNNING_SECONDS,
           () ->
-              tranche().client().v1().events().inNamespace("kube-system").list().getItems().stream()
+              client().v1().events().inNamespace("kube-system").list().getItems().stream()
                   .anyMatch(
                       e ->
                           e.getReason().equals("GpuNumberCountsReplicas")
@@ -190,15 +193,7 @@ class ApplyAgainE2E extends Scenario {
   }
 
   private JobStatus jobStatus() {
-    return tranche()
-        .client()
-        .batch()
-        .v1()
-        .jobs()
-        .inNamespace(namespace)
-        .withName("job")
-        .get()
-        .getStatus();
+    return client().batch().v1().jobs().inNamespace(namespace).withName("job").get().getStatus();
   }
 
   private static void assertRefused(Output output, String said) {
@@ -232,39 +227,39 @@ class ApplyAgainE2E extends Scenario {
   /** States a number of GPUs, a scheduler, the nodes, and all devices for both containers. */
   private static String manifest(String name, String limits) {
     return """
-        apiVersion: v1
-        kind: Pod
-        metadata: {name: %s, labels: {team: a}}
-        spec:
-          terminationGracePeriodSeconds: 0
-          schedulerName: default-scheduler
-          affinity:
-            nodeAffinity:
-              requiredDuringSchedulingIgnoredDuringExecution:
-                nodeSelectorTerms: [{matchExpressions: [{key: kubernetes.io/hostname, operator: Exists}]}]
-          containers:
-            - {name: main, image: "%s", command: [sleep, "86400"], env: [{name: MODE, value: a}, %s], resources: {limits: %s}}
-            - {name: side, image: "%2$s", command: [sleep, "86400"], env: [%3$s, {name: LAST, value: z}]}
-        """
+    apiVersion: v1
+    kind: Pod
+    metadata: {name: %s, labels: {team: a}}
+    spec:
+      terminationGracePeriodSeconds: 0
+      schedulerName: default-scheduler
+      affinity:
+        nodeAffinity:
+          requiredDuringSchedulingIgnoredDuringExecution:
+            nodeSelectorTerms: [{matchExpressions: [{key: kubernetes.io/hostname, operator: Exists}]}]
+      containers:
+        - {name: main, image: "%s", command: [sleep, "86400"], env: [{name: MODE, value: a}, %s], resources: {limits: %s}}
+        - {name: side, image: "%2$s", command: [sleep, "86400"], env: [%3$s, {name: LAST, value: z}]}
+    """
         .formatted(name, PodSpecs.IMAGE, ALL, limits);
   }
 
   private static String job() {
     return """
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: job}
+    apiVersion: batch/v1
+    kind: Job
+    metadata: {name: job}
+    spec:
+      template:
         spec:
-          template:
-            spec:
-              restartPolicy: Never
-              terminationGracePeriodSeconds: 0
-              containers:
-                - name: main
-                  image: "%s"
-                  command: [sh, -c, "until [ -e /tmp/end ]; do sleep 0.2; done"]
-                  resources: {limits: {nvidia.com/gpu: 1}}
-        """
+          restartPolicy: Never
+          terminationGracePeriodSeconds: 0
+          containers:
+            - name: main
+              image: "%s"
+              command: [sh, -c, "until [ -e /tmp/end ]; do sleep 0.2; done"]
+              resources: {limits: {nvidia.com/gpu: 1}}
+    """
         .formatted(PodSpecs.IMAGE);
   }
 }

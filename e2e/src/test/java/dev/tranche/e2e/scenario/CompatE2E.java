@@ -50,8 +50,7 @@ class CompatE2E extends Scenario {
 
   @Test
   void whereHamisWebhookIsKeptAway_itsWordsAreNotRead_butOursAndKaisAre() {
-    tranche()
-        .client()
+    client()
         .namespaces()
         .withName(namespace)
         .edit(
@@ -71,14 +70,7 @@ class CompatE2E extends Scenario {
 
   /** What the API server makes of a pod: replicas that it requests. */
   private String requestedReplicas(PodBuilder pod) {
-    Pod made =
-        tranche()
-            .client()
-            .pods()
-            .inNamespace(namespace)
-            .resource(pod.build())
-            .dryRun(true)
-            .create();
+    Pod made = client().pods().inNamespace(namespace).resource(pod.build()).dryRun(true).create();
     return String.valueOf(
         made.getSpec().getContainers().getFirst().getResources().getLimits().get(Names.RESOURCE));
   }

@@ -35,8 +35,7 @@ class ConstrainedPreemptionE2E extends Scenario {
   void createPriorities() {
     PRIORITIES.forEach(
         (name, value) ->
-            tranche()
-                .client()
+            client()
                 .resource(
                     new PriorityClassBuilder()
                         .withNewMetadata()
@@ -54,13 +53,7 @@ class ConstrainedPreemptionE2E extends Scenario {
         .keySet()
         .forEach(
             name ->
-                tranche()
-                    .client()
-                    .scheduling()
-                    .v1()
-                    .priorityClasses()
-                    .withName(className(name))
-                    .delete());
+                client().scheduling().v1().priorityClasses().withName(className(name)).delete());
   }
 
   private String className(String priority) {
@@ -85,7 +78,7 @@ class ConstrainedPreemptionE2E extends Scenario {
   @Test
   void podWithTheCpu_goes_andTheBystanderStays() {
     Quantity allocatable =
-        tranche().client().nodes().withName(BETA).get().getStatus().getAllocatable().get("cpu");
+        client().nodes().withName(BETA).get().getStatus().getAllocatable().get("cpu");
     // Two such pods do not fit the node.
     BigDecimal cpu =
         allocatable

@@ -5,16 +5,16 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.tranche.api.Names;
 import dev.tranche.e2e.cluster.OwnCluster;
 import dev.tranche.e2e.gpu.Model;
-import dev.tranche.e2e.install.Artifacts;
 import dev.tranche.e2e.install.Await;
 import dev.tranche.e2e.install.FeatureDiscovery;
 import dev.tranche.e2e.install.PodSpecs;
+import dev.tranche.e2e.install.Shell;
 import dev.tranche.e2e.install.Sizing;
 import io.fabric8.kubernetes.api.model.Pod;
 import io.fabric8.kubernetes.client.dsl.base.PatchContext;
 import io.fabric8.kubernetes.client.dsl.base.PatchType;
 import io.vertx.core.json.JsonObject;
-import java.nio.file.Path;
+import java.io.IOException;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
@@ -30,7 +30,7 @@ class DiscoveryE2E {
   private static final String NFD = "nfd-master";
 
   @Test
-  void discoveryWithoutTheSharingConfig_isOverruled_andNotFoughtWith() {
+  void discoveryWithoutTheSharingConfig_isOverruled_andNotFoughtWith() throws IOException {
     try (var node =
         OneNode.start(
             "discovery-" + UUID.randomUUID().toString().substring(0, 8),
@@ -41,9 +41,7 @@ class DiscoveryE2E {
       awaitLabels(node, "10", "10");
 
       Map<String, String> discovered =
-          FeatureDiscovery.labels(
-              Artifacts.of(Path.of("..").toAbsolutePath().normalize()).tool("nvidia-plugin"),
-              node.gpus());
+          FeatureDiscovery.labels(Shell.built("nvidia-plugin"), node.gpus());
       assertThat(discovered)
           .containsEntry("nvidia.com/gpu.replicas", "1")
           .containsEntry("nvidia.com/gpu.sharing-strategy", "none")

@@ -28,7 +28,7 @@ import org.junit.jupiter.api.Test;
  * driver is a DeviceClass and a ResourceSlice, and the node has no kubelet: all that matters here
  * is decided by the API server and by kube-scheduler.
  */
-@Order(60)
+@Order(196)
 class DraE2E extends Scenario {
   private static final String NODE = "delta";
   private static final String POOL = "pool";
@@ -84,7 +84,7 @@ class DraE2E extends Scenario {
 
   @BeforeEach
   void oneNodeOfADraDriver() {
-    served = tranche().client().getApiResources(API) != null;
+    served = client().getApiResources(API) != null;
     var capacity =
         Map.of(
             "cpu", new Quantity("8"), "memory", new Quantity("32Gi"), "pods", new Quantity("110"));
@@ -99,10 +99,10 @@ class DraE2E extends Scenario {
             .withAllocatable(capacity)
             .endStatus()
             .build();
-    tranche().client().resource(node).create();
+    client().resource(node).create();
     if (served) {
-      tranche().client().resource(DEVICE_CLASS).create();
-      tranche().client().resource(SLICE).create();
+      client().resource(DEVICE_CLASS).create();
+      client().resource(SLICE).create();
     }
     if (mapped) {
       Await.until("the label of " + NODE, 60, () -> Names.DRA.equals(servedBy()));
@@ -113,23 +113,22 @@ class DraE2E extends Scenario {
 
   @AfterEach
   void removeIt() {
-    tranche().client().pods().inNamespace(namespace).withGracePeriod(0).delete();
+    client().pods().inNamespace(namespace).withGracePeriod(0).delete();
     if (served) {
-      tranche().client().resource(DEVICE_CLASS).delete();
-      tranche().client().resource(SLICE).delete();
+      client().resource(DEVICE_CLASS).delete();
+      client().resource(SLICE).delete();
     }
-    tranche().client().nodes().withName(NODE).delete();
+    client().nodes().withName(NODE).delete();
   }
 
   private boolean isLeftToTheDriver() {
     Pod asked = whole(PodSpecs.plain("probe", 2)).build();
-    Pod admitted =
-        tranche().client().pods().inNamespace(namespace).resource(asked).dryRun().create();
+    Pod admitted = client().pods().inNamespace(namespace).resource(asked).dryRun().create();
     return PodSpecs.gpus(admitted.getSpec()).equals("2");
   }
 
   private static String servedBy() {
-    var labels = tranche().client().nodes().withName(NODE).get().getMetadata().getLabels();
+    var labels = client().nodes().withName(NODE).get().getMetadata().getLabels();
     return Objects.requireNonNullElse(labels.get(Names.SERVED_BY), "");
   }
 
@@ -143,8 +142,7 @@ class DraE2E extends Scenario {
   }
 
   private List<GenericKubernetesResource> claims() {
-    return tranche()
-        .client()
+    return client()
         .genericKubernetesResources(API, "ResourceClaim")
         .inNamespace(namespace)
         .list()
@@ -224,13 +222,14 @@ class DraE2E extends Scenario {
             .addToLabels("tranche.dev/guard", "deny")
             .endMetadata()
             .build();
-    tranche().client().resource(CLAIM.replace("NAMESPACE", namespace)).create();
-    tranche().client().resource(deny).serverSideApply();
+    client().resource(CLAIM.replace("NAMESPACE", namespace)).create();
+    client().resource(deny).serverSideApply();
     String second = CLAIM.replace("NAMESPACE", namespace).replace("name: claim", "name: second");
     Await.until("the policy", 30, () -> isRefused(second));
-    assertThatThrownBy(() -> tranche().client().resource(second).create())
+    assertThatThrownBy(() -> client().resource(second).create())
         .hasMessageContaining(
-            "the guard of this namespace denies claims of DeviceClasses that guard.deviceClasses does not list");
+            "the guard of this namespace denies claims of DeviceClasses that guard.deviceClasses"
+                + " does not list");
     create(whole(PodSpecs.plain("one", 1)));
     placed("one");
     assertThat(nodeOf(get("one"))).isEqualTo(NODE);
@@ -238,7 +237,7 @@ class DraE2E extends Scenario {
 
   private static boolean isRefused(String claim) {
     try {
-      tranche().client().resource(claim).dryRun().create();
+      client().resource(claim).dryRun().create();
       return false;
     } catch (KubernetesClientException refused) {
       return true;

@@ -54,8 +54,7 @@ class FailoverE2E extends Scenario {
   /** Without a word: no drain, no lease released. */
   private static void killLeader() {
     String holder =
-        tranche()
-            .client()
+        client()
             .leases()
             .inNamespace(Tranche.NAMESPACE)
             .withName(tranche().usesExistingScheduler() ? "tranche-extender" : "tranche-scheduler")
@@ -67,6 +66,6 @@ class FailoverE2E extends Scenario {
             .filter(pod -> holder.startsWith(pod.getMetadata().getName()))
             .findFirst()
             .orElseThrow();
-    tranche().client().resource(leader).withGracePeriod(0).delete();
+    client().resource(leader).withGracePeriod(0).delete();
   }
 }

@@ -99,8 +99,7 @@ class FloodE2E extends Scenario {
   private boolean createdWithShare(String name) {
     try {
       Pod created =
-          tranche()
-              .client()
+          client()
               .pods()
               .inNamespace(namespace)
               .resource(PodSpecs.fraction(name, "0.1").build())

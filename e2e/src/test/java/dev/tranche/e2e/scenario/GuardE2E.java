@@ -65,21 +65,18 @@ class GuardE2E extends Scenario {
   void debugContainer_thatSaysAll_seesNoGpu() {
     create(PodSpecs.pod("app").editSpec().withRuntimeClassName(Names.RUNTIME_CLASS).endSpec());
     running("app");
-    tranche()
-        .cluster()
-        .kubectl(
-            "-n",
-            namespace,
-            "debug",
-            "app",
-            "--image=" + PodSpecs.IMAGE,
-            "--image-pull-policy=IfNotPresent",
-            "--container=debugger",
-            "--env=" + VARIABLE + "=all",
-            "--",
-            "sleep",
-            "86400")
-        .orFail("kubectl debug");
+    kubectl(
+        "-n",
+        namespace,
+        "debug",
+        "app",
+        "--image=" + PodSpecs.IMAGE,
+        "--image-pull-policy=IfNotPresent",
+        "--container=debugger",
+        "--env=" + VARIABLE + "=all",
+        "--",
+        "sleep",
+        "86400");
     Await.until(
         "the debug container to run",
         RUNNING_SECONDS,
@@ -108,8 +105,7 @@ class GuardE2E extends Scenario {
   }
 
   private void annotate(String name) {
-    tranche()
-        .client()
+    client()
         .pods()
         .inNamespace(namespace)
         .withName(name)
@@ -183,21 +179,14 @@ class GuardE2E extends Scenario {
   }
 
   private void label(String mode) {
-    tranche()
-        .client()
+    client()
         .namespaces()
         .withName(namespace)
         .edit(n -> n.edit().editMetadata().addToLabels(LABEL, mode).endMetadata().build());
   }
 
   private Pod dryRun(String name) {
-    return tranche()
-        .client()
-        .pods()
-        .inNamespace(namespace)
-        .resource(leak(name))
-        .dryRun(true)
-        .create();
+    return client().pods().inNamespace(namespace).resource(leak(name)).dryRun(true).create();
   }
 
   private boolean refuses() {

@@ -35,7 +35,7 @@ class KubectlPluginE2E extends Scenario {
     String page = Files.readString(ROOT.resolve("docs/kubectl.md"));
     String role = page.substring(page.indexOf("```yaml\n") + 8);
     role = role.substring(0, role.indexOf("```"));
-    tranche().client().load(new ByteArrayInputStream(role.getBytes(UTF_8))).serverSideApply();
+    client().load(new ByteArrayInputStream(role.getBytes(UTF_8))).serverSideApply();
     kubectl(
         "-n", Tranche.NAMESPACE, "create", "rolebinding", ROLE, "--role=" + ROLE, "--user=" + USER);
   }
@@ -180,8 +180,7 @@ class KubectlPluginE2E extends Scenario {
   @Test
   void supportBundle_hasNoSecrets() throws Exception {
     String secret = "c2VjcmV0LW9mLXRoaXMtdGVzdA==";
-    tranche()
-        .client()
+    client()
         .resource(
             new SecretBuilder()
                 .withNewMetadata()
@@ -216,9 +215,5 @@ class KubectlPluginE2E extends Scenario {
     var command = new ArrayList<>(List.of("sh", UserCommand.PLUGIN));
     command.addAll(words);
     return UserCommand.run(folder, tranche().kubeconfig(), command);
-  }
-
-  private static String kubectl(String... arguments) {
-    return tranche().cluster().kubectl(arguments).orFail("kubectl " + arguments[0]);
   }
 }

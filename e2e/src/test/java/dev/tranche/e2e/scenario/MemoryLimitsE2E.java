@@ -162,10 +162,7 @@ class MemoryLimitsE2E extends Scenario {
   }
 
   private String variable(String pod, String container, String name) {
-    return tranche()
-        .cluster()
-        .kubectl("-n", namespace, "exec", pod, "-c", container, "--", "sh", "-c", "echo $" + name)
-        .orFail("reading " + name + " in " + pod)
+    return kubectl("-n", namespace, "exec", pod, "-c", container, "--", "sh", "-c", "echo $" + name)
         .strip();
   }
 
@@ -229,7 +226,7 @@ class MemoryLimitsE2E extends Scenario {
   private static void restartPlugins() {
     tranche()
         .parts("node-plugin")
-        .forEach(plugin -> tranche().client().resource(plugin).withGracePeriod(0).delete());
+        .forEach(plugin -> client().resource(plugin).withGracePeriod(0).delete());
     awaitPlugins();
   }
 
@@ -253,8 +250,7 @@ class MemoryLimitsE2E extends Scenario {
    */
   @Test
   void variablesOfThePod_doNotReplaceTheLimit() {
-    tranche()
-        .client()
+    client()
         .resource(
             new ConfigMapBuilder()
                 .withNewMetadata()
@@ -348,10 +344,7 @@ class MemoryLimitsE2E extends Scenario {
                 .anyMatch(status -> status.getState().getRunning() != null));
     assertThat(limitMib(get("two-steps"), "prepare"))
         .isEqualTo(variable("two-steps", "prepare", "TRANCHE_GPU_MEMORY_MIB"));
-    tranche()
-        .cluster()
-        .kubectl("-n", namespace, "exec", "two-steps", "-c", "prepare", "--", "touch", "/tmp/done")
-        .orFail("ending the init container");
+    kubectl("-n", namespace, "exec", "two-steps", "-c", "prepare", "--", "touch", "/tmp/done");
     assertThat(limitMib(running("two-steps"), "main"))
         .isEqualTo(variable("two-steps", "main", "TRANCHE_GPU_MEMORY_MIB"));
   }
@@ -383,7 +376,7 @@ class MemoryLimitsE2E extends Scenario {
     String limit = limitMib(running("before"), "main");
     String ten = editConfig("replicas: 4");
     try {
-      Sizing.await(tranche().client(), namespace, 4);
+      Sizing.await(client(), namespace, 4);
       create(PodSpecs.on(BETA, PodSpecs.fraction("after", "0.25")));
       Pod after = running("after");
       assertThat(limitMib(after, "main"))
@@ -393,15 +386,14 @@ class MemoryLimitsE2E extends Scenario {
       awaitLimited("before", "Yes");
     } finally {
       editConfig(ten);
-      Sizing.await(tranche().client(), namespace, Tranche.REPLICAS_PER_GPU);
+      Sizing.await(client(), namespace, Tranche.REPLICAS_PER_GPU);
     }
   }
 
   /** Returns what stood there before. */
   private static String editConfig(String replicas) {
     String before =
-        tranche()
-            .client()
+        client()
             .configMaps()
             .inNamespace(Tranche.NAMESPACE)
             .withName("tranche-config")
@@ -421,7 +413,7 @@ class MemoryLimitsE2E extends Scenario {
     try {
       tranche().parts("node-plugin").stream()
           .filter(plugin -> GAMMA.equals(nodeOf(plugin)))
-          .forEach(plugin -> tranche().client().resource(plugin).withGracePeriod(0).delete());
+          .forEach(plugin -> client().resource(plugin).withGracePeriod(0).delete());
       Await.until(
           "the event of the node",
           90,

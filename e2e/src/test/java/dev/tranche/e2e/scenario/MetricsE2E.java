@@ -101,7 +101,7 @@ class MetricsE2E extends Scenario {
   /** The API server's proxy passes no credentials on, so it is the scheduler that refuses. */
   @Test
   void metricsOfKubeScheduler_areServed_butToNobodyUnknown() {
-    var client = tranche().client();
+    var client = client();
     String url =
         "%sapi/v1/namespaces/%s/services/https:tranche-scheduler:scheduler/proxy/metrics"
             .formatted(client.getMasterUrl(), Tranche.NAMESPACE);
@@ -117,7 +117,8 @@ class MetricsE2E extends Scenario {
    */
   private static boolean isDcgmsLabel(String finding) {
     return finding.matches(
-        "tranche_(container_|extender_|pod_)?gpu_\\w+ label names should be written in 'snake_case'.*");
+        "tranche_(container_|extender_|pod_)?gpu_\\w+ label names should be written in"
+            + " 'snake_case'.*");
   }
 
   private static String lint(String metrics) throws IOException, InterruptedException {

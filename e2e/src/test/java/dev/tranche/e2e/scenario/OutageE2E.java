@@ -35,12 +35,7 @@ class OutageE2E extends Scenario {
 
   static void scaleWebhook(int replicas) {
     var webhook =
-        tranche()
-            .client()
-            .apps()
-            .deployments()
-            .inNamespace(Tranche.NAMESPACE)
-            .withName("tranche-webhook");
+        client().apps().deployments().inNamespace(Tranche.NAMESPACE).withName("tranche-webhook");
     webhook.scale(replicas);
     Await.until(
         replicas + " webhooks",

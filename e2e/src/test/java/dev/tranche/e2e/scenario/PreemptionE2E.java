@@ -24,8 +24,7 @@ class PreemptionE2E extends Scenario {
 
   @BeforeEach
   void fillBeta() {
-    tranche()
-        .client()
+    client()
         .resource(
             new PriorityClassBuilder()
                 .withNewMetadata()
@@ -45,7 +44,7 @@ class PreemptionE2E extends Scenario {
 
   @AfterEach
   void removePriority() {
-    tranche().client().scheduling().v1().priorityClasses().withName(namespace).delete();
+    client().scheduling().v1().priorityClasses().withName(namespace).delete();
   }
 
   /** Whichever GPU it would be otherwise, one of the two cases is the other one. */
@@ -101,8 +100,7 @@ class PreemptionE2E extends Scenario {
 
   private void protect(int gpu) {
     var budget =
-        tranche()
-            .client()
+        client()
             .resource(
                 new PodDisruptionBudgetBuilder()
                     .withNewMetadata()

@@ -38,25 +38,19 @@ class RestartE2E extends Scenario {
   void rolloutRestart_inTheMiddleOfABurst_failsNoPod() {
     for (int i = 0; i < BURST; i++) {
       if (i == BURST / 4) {
-        tranche()
-            .cluster()
-            .kubectl("-n", Tranche.NAMESPACE, "rollout", "restart", "daemonset/tranche-node-plugin")
-            .orFail("restarting the DaemonSet");
+        kubectl("-n", Tranche.NAMESPACE, "rollout", "restart", "daemonset/tranche-node-plugin");
       }
       create(PodSpecs.fraction("p" + i, "0.2"));
     }
     allRunning(BURST);
     assertThat(pods()).allSatisfy(pod -> assertThat(heldGpus(pod)).isEqualTo(assigned(pod)));
-    tranche()
-        .cluster()
-        .kubectl(
-            "-n",
-            Tranche.NAMESPACE,
-            "rollout",
-            "status",
-            "daemonset/tranche-node-plugin",
-            "--timeout=120s")
-        .orFail("the rollout");
+    kubectl(
+        "-n",
+        Tranche.NAMESPACE,
+        "rollout",
+        "status",
+        "daemonset/tranche-node-plugin",
+        "--timeout=120s");
     allocatableReturns();
   }
 

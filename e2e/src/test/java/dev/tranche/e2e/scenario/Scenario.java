@@ -9,13 +9,14 @@ import dev.tranche.e2e.cluster.OwnCluster;
 import dev.tranche.e2e.gpu.Model;
 import dev.tranche.e2e.install.Artifacts;
 import dev.tranche.e2e.install.Await;
+import dev.tranche.e2e.install.Namespaces;
 import dev.tranche.e2e.install.PodProcesses;
 import dev.tranche.e2e.install.Tranche;
 import dev.tranche.e2e.kubelet.KubeletTruth;
 import io.fabric8.kubernetes.api.model.Event;
-import io.fabric8.kubernetes.api.model.NamespaceBuilder;
 import io.fabric8.kubernetes.api.model.Pod;
 import io.fabric8.kubernetes.api.model.PodBuilder;
+import io.fabric8.kubernetes.client.KubernetesClient;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
@@ -101,6 +102,15 @@ abstract class Scenario {
     return Shared.TRANCHE;
   }
 
+  static KubernetesClient client() {
+    return tranche().client();
+  }
+
+  /** Runs kubectl as the administrator, and returns what it prints. */
+  static String kubectl(String... arguments) {
+    return tranche().cluster().kubectl(arguments).orFail("kubectl " + String.join(" ", arguments));
+  }
+
   /** A test that needs the cluster's own kube-scheduler, whatever is given. */
   interface InServiceMode {}
 
@@ -113,25 +123,15 @@ abstract class Scenario {
   void openNamespace() {
     Shared.install(values());
     tranche().nodes().forEach(node -> tranche().gpus(node).idle());
-    tranche()
-        .client()
-        .resource(
-            new NamespaceBuilder().withNewMetadata().withName(namespace).endMetadata().build())
-        .create();
-    Await.until(
-        "a default service account",
-        30,
-        () ->
-            tranche().client().serviceAccounts().inNamespace(namespace).withName("default").get()
-                != null);
+    Namespaces.create(client(), namespace);
   }
 
   @AfterEach
   void closeNamespace() {
-    var pods = tranche().client().pods().inNamespace(namespace);
+    var pods = client().pods().inNamespace(namespace);
     pods.withGracePeriod(0).delete();
     Await.until("the pods to be gone", 60, () -> pods.list().getItems().isEmpty());
-    tranche().client().namespaces().withName(namespace).delete();
+    client().namespaces().withName(namespace).delete();
   }
 
   Pod create(PodBuilder pod) {
@@ -139,17 +139,17 @@ abstract class Scenario {
   }
 
   Pod create(Pod pod) {
-    return tranche().client().pods().inNamespace(namespace).resource(pod).create();
+    return client().pods().inNamespace(namespace).resource(pod).create();
   }
 
   Pod get(String name) {
-    Pod pod = tranche().client().pods().inNamespace(namespace).withName(name).get();
+    Pod pod = client().pods().inNamespace(namespace).withName(name).get();
     assertThat(pod).as("pod %s", name).isNotNull();
     return pod;
   }
 
   void delete(String name) {
-    tranche().client().pods().inNamespace(namespace).withName(name).withGracePeriod(0).delete();
+    client().pods().inNamespace(namespace).withName(name).withGracePeriod(0).delete();
   }
 
   /** The pod, once it runs. */
@@ -176,7 +176,7 @@ abstract class Scenario {
   }
 
   List<Pod> pods() {
-    return tranche().client().pods().inNamespace(namespace).list().getItems();
+    return client().pods().inNamespace(namespace).list().getItems();
   }
 
   /**
@@ -195,14 +195,14 @@ abstract class Scenario {
   }
 
   List<Event> events(String pod) {
-    return tranche().client().v1().events().inNamespace(namespace).list().getItems().stream()
+    return client().v1().events().inNamespace(namespace).list().getItems().stream()
         .filter(e -> e.getInvolvedObject().getName().equals(pod))
         .toList();
   }
 
   /** Of a node, as the kubelet's are: in the namespace {@code default}. */
   static Stream<Event> nodeEvents(String node, String reason) {
-    return tranche().client().v1().events().inNamespace("default").list().getItems().stream()
+    return client().v1().events().inNamespace("default").list().getItems().stream()
         .filter(e -> e.getInvolvedObject().getName().equals(node))
         .filter(e -> e.getReason().equals(reason));
   }

@@ -33,8 +33,8 @@ class SlowVolumeE2E extends Scenario {
   @AfterEach
   void removeVolume() {
     delete("slow");
-    tranche().client().persistentVolumeClaims().inNamespace(namespace).delete();
-    tranche().client().persistentVolumes().withName(slow).delete();
+    client().persistentVolumeClaims().inNamespace(namespace).delete();
+    client().persistentVolumes().withName(slow).delete();
     tranche().cluster().kubectl("delete", "storageclass", slow);
   }
 
@@ -86,8 +86,7 @@ class SlowVolumeE2E extends Scenario {
   }
 
   private boolean nodeIsChosen() {
-    var claim =
-        tranche().client().persistentVolumeClaims().inNamespace(namespace).withName(CLAIM).get();
+    var claim = client().persistentVolumeClaims().inNamespace(namespace).withName(CLAIM).get();
     Map<String, String> annotations = claim.getMetadata().getAnnotations();
     return annotations != null && ALPHA.equals(annotations.get(SELECTED_NODE));
   }
@@ -129,6 +128,6 @@ class SlowVolumeE2E extends Scenario {
 
   private void apply(String yaml) {
     var objects = new ByteArrayInputStream(yaml.formatted(slow, namespace).getBytes(UTF_8));
-    tranche().client().load(objects).serverSideApply();
+    client().load(objects).serverSideApply();
   }
 }

@@ -60,7 +60,7 @@ class StartupTaintE2E extends Scenario {
   /** As if it had never been there: the DaemonSet makes no new one beside the taint. */
   private static void pluginLeaves(String node) {
     taint(node, List.of(hard(KEEPS_PLUGIN_AWAY)));
-    pluginsOn(node).forEach(pod -> tranche().client().resource(pod).withGracePeriod(1).delete());
+    pluginsOn(node).forEach(pod -> client().resource(pod).withGracePeriod(1).delete());
     Await.until(
         "the plugin to leave and the kubelet to see it",
         90,
@@ -89,15 +89,14 @@ class StartupTaintE2E extends Scenario {
   }
 
   private static void taint(String node, List<Taint> taints) {
-    tranche()
-        .client()
+    client()
         .nodes()
         .withName(node)
         .edit(n -> new NodeBuilder(n).editSpec().withTaints(taints).endSpec().build());
   }
 
   private static List<Taint> taints(String node) {
-    return tranche().client().nodes().withName(node).get().getSpec().getTaints();
+    return client().nodes().withName(node).get().getSpec().getTaints();
   }
 
   private static List<String> keys(String node) {

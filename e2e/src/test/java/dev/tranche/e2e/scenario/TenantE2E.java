@@ -4,12 +4,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.api.Names;
 import dev.tranche.e2e.install.Await;
+import dev.tranche.e2e.install.Namespaces;
 import dev.tranche.e2e.install.PodSpecs;
 import dev.tranche.e2e.install.Tranche;
 import io.fabric8.kubernetes.api.model.APIService;
 import io.fabric8.kubernetes.api.model.APIServiceBuilder;
 import io.fabric8.kubernetes.api.model.Namespace;
-import io.fabric8.kubernetes.api.model.NamespaceBuilder;
 import io.fabric8.kubernetes.api.model.PodBuilder;
 import io.fabric8.kubernetes.api.model.apps.Deployment;
 import io.fabric8.kubernetes.client.dsl.RollableScalableResource;
@@ -26,7 +26,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** A tenant, who has the ClusterRole {@code edit} in one namespace and no other right. */
-@Order(1_160)
+@Order(230)
 class TenantE2E extends Scenario {
   private static final String API_SERVICE = "v1.read.tranche.dev";
   private static final Path ROOT = Path.of("..").toAbsolutePath().normalize();
@@ -42,7 +42,7 @@ class TenantE2E extends Scenario {
 
   @BeforeEach
   void start() throws Exception {
-    createNamespace(neighbours);
+    Namespaces.create(client(), neighbours);
     awaitAvailable("True");
     kubectl("-n", namespace, "create", "serviceaccount", "tenant");
     kubectl(
@@ -61,25 +61,12 @@ class TenantE2E extends Scenario {
 
   @AfterEach
   void end() {
-    tranche().client().pods().inNamespace(neighbours).withGracePeriod(0).delete();
-    tranche().client().namespaces().withName(neighbours).delete();
+    client().pods().inNamespace(neighbours).withGracePeriod(0).delete();
+    client().namespaces().withName(neighbours).delete();
   }
 
   private Path kubeconfig() {
     return folder.resolve("kubeconfig");
-  }
-
-  private static void createNamespace(String name) {
-    tranche()
-        .client()
-        .resource(new NamespaceBuilder().withNewMetadata().withName(name).endMetadata().build())
-        .create();
-    Await.until(
-        "a default service account",
-        30,
-        () ->
-            tranche().client().serviceAccounts().inNamespace(name).withName("default").get()
-                != null);
   }
 
   private static void awaitAvailable(String status) {
@@ -107,12 +94,7 @@ class TenantE2E extends Scenario {
     PodBuilder neighbour =
         PodSpecs.annotated(
             "secret-project", Map.of(Names.GPU_FRACTION, "0.4", Names.GPU_UUID, uuid));
-    tranche()
-        .client()
-        .pods()
-        .inNamespace(neighbours)
-        .resource(PodSpecs.on(ALPHA, neighbour))
-        .create();
+    client().pods().inNamespace(neighbours).resource(PodSpecs.on(ALPHA, neighbour)).create();
     Await.until(
         "the neighbour on the same GPU",
         RUNNING_SECONDS,
@@ -165,25 +147,19 @@ class TenantE2E extends Scenario {
   @Test
   void namespace_isNotDeletedWhileNoExtenderAnswers_untilTheApiServiceIsDeleted() {
     RollableScalableResource<Deployment> extender =
-        tranche()
-            .client()
-            .apps()
-            .deployments()
-            .inNamespace(Tranche.NAMESPACE)
-            .withName("tranche-extender");
+        client().apps().deployments().inNamespace(Tranche.NAMESPACE).withName("tranche-extender");
     int replicas = extender.get().getSpec().getReplicas();
-    APIService service = tranche().client().apiServices().withName(API_SERVICE).get();
+    APIService service = client().apiServices().withName(API_SERVICE).get();
     try {
       extender.scale(0);
       awaitAvailable("False");
-      tranche().client().namespaces().withName(neighbours).delete();
+      client().namespaces().withName(neighbours).delete();
       Await.until("the deletion to be held up", 60, () -> heldUp().contains("read.tranche.dev"));
 
       kubectl("delete", "apiservice", API_SERVICE);
       Await.until("the namespace to be gone", 120, () -> neighbours() == null);
     } finally {
-      tranche()
-          .client()
+      client()
           .resource(
               new APIServiceBuilder(service)
                   .editMetadata()
@@ -207,7 +183,7 @@ class TenantE2E extends Scenario {
   }
 
   private @Nullable Namespace neighbours() {
-    return tranche().client().namespaces().withName(neighbours).get();
+    return client().namespaces().withName(neighbours).get();
   }
 
   /** Why the namespace's content is not known. */
@@ -232,9 +208,5 @@ class TenantE2E extends Scenario {
     var command = new ArrayList<>(program);
     command.addAll(List.of(words));
     return UserCommand.run(folder, kubeconfig(), command);
-  }
-
-  private static String kubectl(String... arguments) {
-    return tranche().cluster().kubectl(arguments).orFail("kubectl " + arguments[0]);
   }
 }

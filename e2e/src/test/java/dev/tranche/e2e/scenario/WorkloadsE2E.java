@@ -46,10 +46,7 @@ class WorkloadsE2E extends Scenario {
   private ListVisitFromServerGetDeleteRecreateWaitApplicable<HasMetadata> workloads(
       String... yaml) {
     String all = Stream.of(yaml).collect(Collectors.joining("---\n"));
-    return tranche()
-        .client()
-        .load(new ByteArrayInputStream(all.getBytes(UTF_8)))
-        .inNamespace(namespace);
+    return client().load(new ByteArrayInputStream(all.getBytes(UTF_8))).inNamespace(namespace);
   }
 
   /** A Job finds its pods by itself. */

@@ -25,12 +25,14 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.UUID;
 import org.junit.jupiter.api.Order;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
  * Three nodes that have no image of Tranche and reach nothing but a registry, into which the
  * commands of {@code docs/platform-engineer.md} copy a release.
  */
+@Tag("matrix")
 @OwnCluster
 @Order(1_180)
 class AirGapE2E {

@@ -3,9 +3,9 @@ package dev.tranche.e2e.walkthrough;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.e2e.cluster.OwnCluster;
-import dev.tranche.e2e.install.Artifacts;
 import dev.tranche.e2e.install.Await;
 import dev.tranche.e2e.install.PodSpecs;
+import dev.tranche.e2e.install.Shell;
 import io.fabric8.kubernetes.api.model.Pod;
 import io.fabric8.kubernetes.api.model.Secret;
 import io.fabric8.kubernetes.client.KubernetesClientException;
@@ -17,6 +17,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import org.junit.jupiter.api.Order;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.ResourceLock;
 
@@ -25,6 +26,7 @@ import org.junit.jupiter.api.parallel.ResourceLock;
  * admitted, and signed by another authority. Runs after the scenarios, beside the last class with
  * clusters of its own.
  */
+@Tag("matrix")
 @ResourceLock(OwnCluster.SCENARIOS)
 @Order(1_160)
 class CertManagerE2E {
@@ -75,8 +77,7 @@ class CertManagerE2E {
   void page_servesWhatCertManagerMakes_renewsItUnderTraffic_andFollowsAnotherAuthority()
       throws Exception {
     try (var reader = Walkthrough.start("../operations.md", NODE, POD_RESOURCES);
-        var certManager =
-            CertManager.start(reader, Artifacts.of(Walkthrough.ROOT).tool("cert-manager"))) {
+        var certManager = CertManager.start(reader, Shell.built("cert-manager"))) {
       var pods = new UndisturbedPods(reader, POD_RESOURCES);
       reader.type("Certificates");
       reader.awaitAllocatable(NODE, 2 * 10);

@@ -12,7 +12,6 @@ import dev.tranche.e2e.install.PodSpecs;
 import dev.tranche.e2e.install.Shell;
 import io.fabric8.kubernetes.api.model.Pod;
 import io.fabric8.kubernetes.api.model.PodBuilder;
-import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
@@ -34,8 +33,8 @@ class DraDriverE2E {
 
   @Test
   void eachPod_runsOnTheKindOfNodeThatItWasAdmittedFor() throws Exception {
-    Path built = built("dra-driver");
-    Path containerd = built("containerd");
+    Path built = Shell.built("dra-driver");
+    Path containerd = Shell.built("containerd");
     Map<String, List<Model>> nodes = Map.of(SHARED, List.of(Model.T4, Model.T4), WHOLE, List.of());
     try (var reader =
         Walkthrough.start("../switching.md", nodes, node -> withCdi(node, containerd))) {
@@ -84,10 +83,6 @@ class DraDriverE2E {
                 .anyMatch(condition -> "Unschedulable".equals(condition.getReason())),
         () -> pod(reader, app).getStatus().toString());
     assertThat(pod(reader, app).getSpec().getNodeName()).isNull();
-  }
-
-  private static Path built(String part) throws IOException {
-    return Path.of(Shell.output("./build.sh " + part).strip().replace(part + "=", ""));
   }
 
   /** The driver names its devices by CDI, which only containerd 2 knows by default. */

@@ -23,7 +23,7 @@ class KueueE2E {
 
   @Test
   void page_jobWithAnAnnotationAlone_isCountedInReplicas() throws Exception {
-    Path built = Path.of(Shell.output("./build.sh kueue").strip().replace("kueue=", ""));
+    Path built = Shell.built("kueue");
     try (var reader = Walkthrough.start("../quotas.md", NODE, POD_RESOURCES)) {
       reader.cluster().loadImages(built.resolve("image.tar"));
       reader.typeOwn("helm install tranche charts/tranche -n tranche --create-namespace --wait");
@@ -68,7 +68,9 @@ class KueueE2E {
             reader
                     .terminal()
                     .type(
-                        "kubectl create --dry-run=server -f - <<<'{apiVersion: kueue.x-k8s.io/v1beta2, kind: ResourceFlavor, metadata: {name: asked}}'")
+                        "kubectl create --dry-run=server -f - <<<'{apiVersion:"
+                            + " kueue.x-k8s.io/v1beta2, kind: ResourceFlavor, metadata: {name:"
+                            + " asked}}'")
                     .exitCode()
                 == 0);
   }

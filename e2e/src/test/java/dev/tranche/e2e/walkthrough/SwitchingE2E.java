@@ -6,20 +6,22 @@ import dev.tranche.api.Names;
 import dev.tranche.api.ReplicaId;
 import dev.tranche.e2e.cluster.OwnCluster;
 import dev.tranche.e2e.gpu.Model;
-import dev.tranche.e2e.install.Artifacts;
 import dev.tranche.e2e.install.Await;
 import dev.tranche.e2e.install.PodSpecs;
+import dev.tranche.e2e.install.Shell;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Order;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
  * From NVIDIA's own plugin to ours and back, under running pods, as {@code docs/switching.md} says.
  */
+@Tag("matrix")
 @OwnCluster
 @Order(1_100)
 class SwitchingE2E {
@@ -70,8 +72,8 @@ class SwitchingE2E {
     }
   }
 
-  private static Walkthrough start() {
-    Path nvidias = Artifacts.of(Walkthrough.ROOT).tool("nvidia-plugin");
+  private static Walkthrough start() throws IOException {
+    Path nvidias = Shell.built("nvidia-plugin");
     return Walkthrough.start(
         "../switching.md",
         Map.of(NODE, List.of(Model.T4, Model.T4)),
