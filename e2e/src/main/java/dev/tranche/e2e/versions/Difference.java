@@ -14,10 +14,6 @@ import java.util.List;
  * @param reason a commit, an issue or a pull request of Kubernetes, or a KEP
  */
 record Difference(String since, String what, String reason) {
-  Difference {
-    Reason.check(what, reason);
-  }
-
   /** Returns whether the version {@code 1.MINOR} has it, and {@code 1.EARLIER} does not. */
   boolean isBetween(int earlier, int minor) {
     int first = Integer.parseInt(since.substring("1.".length()));

@@ -24,7 +24,7 @@ final class VersionsPage {
   private static final String COLUMNS =
       """
 
-      *Programs* are the first digits of the SHA-256 of the [stand-in](../e2e/stand-in/README.md)'s programs; a module named below it is of [another patch](../e2e/stand-in/build/other-patches). A scenario passes if all its tests pass and none is skipped; the slow tests do not count here.
+      *Programs* are the first digits of the SHA-256 of the [stand-in](../e2e/stand-in/README.md)'s programs; some modules are of [another patch](../e2e/stand-in/build/other-patches). A scenario passes if all its tests pass and none is skipped; the slow tests do not count here.
 
       ### Scenarios
 
@@ -42,19 +42,18 @@ final class VersionsPage {
 
   /** Renders the section of what the repository holds. */
   static String render(Path root) throws IOException {
-    return render(VersionResult.readAll(root), Difference.readAll(root), OtherPatch.readAll(root));
+    return render(VersionResult.readAll(root), Difference.readAll(root));
   }
 
   static Path file(Path root) {
     return root.resolve("docs/versions.md");
   }
 
-  static String render(
-      List<VersionResult> results, List<Difference> differences, List<OtherPatch> otherPatches) {
+  static String render(List<VersionResult> results, List<Difference> differences) {
     var page = new StringBuilder(HEAD);
     int earlier = results.isEmpty() ? 0 : results.getFirst().minor() - 1;
     for (VersionResult result : results) {
-      page.append(row(result, earlier, differences, otherPatches));
+      page.append(row(result, earlier, differences));
       earlier = result.minor();
     }
     page.append(COLUMNS);
@@ -63,16 +62,12 @@ final class VersionsPage {
     return page.toString();
   }
 
-  private static String row(
-      VersionResult result,
-      int earlier,
-      List<Difference> differences,
-      List<OtherPatch> otherPatches) {
-    return "| [%s](kubernetes/1.%d.json) | %s | %s | %s | %s | %s |\n"
+  private static String row(VersionResult result, int earlier, List<Difference> differences) {
+    return "| [%s](kubernetes/1.%d.json) | `%s` | %s | %s | %s | %s |\n"
         .formatted(
             result.version().substring(1),
             result.minor(),
-            programs(result, otherPatches),
+            result.programs().substring(0, DIGEST_SHOWN),
             result.commit(),
             result.date(),
             passed(result),
@@ -80,15 +75,6 @@ final class VersionsPage {
                 .filter(difference -> difference.isBetween(earlier, result.minor()))
                 .map(it -> "[%s](%s): %s".formatted(it.since(), it.reason(), it.what()))
                 .collect(Collectors.joining("<br>")));
-  }
-
-  private static String programs(VersionResult result, List<OtherPatch> otherPatches) {
-    return Stream.concat(
-            Stream.of("`%s`".formatted(result.programs().substring(0, DIGEST_SHOWN))),
-            otherPatches.stream()
-                .filter(other -> other.kubernetes().equals(result.version()))
-                .map(other -> "`%s` %s".formatted(other.module(), other.patch())))
-        .collect(Collectors.joining("<br>"));
   }
 
   private static String passed(VersionResult result) {

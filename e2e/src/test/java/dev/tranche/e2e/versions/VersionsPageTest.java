@@ -18,9 +18,6 @@ class VersionsPageTest {
   private static final Difference SOCKETS = new Difference("1.34", "It refuses.", ISSUE);
   private static final Difference HEALTH = new Difference("1.36", "It is shown.", ISSUE);
 
-  private static final OtherPatch PROXY =
-      new OtherPatch("v1.31.13", "k8s.io/kube-proxy", "v0.31.11");
-
   private static VersionResult result(String version, ScenarioResult... scenarios) {
     return new VersionResult(version, PROGRAMS, "abc1234", "2026-11-26", List.of(scenarios));
   }
@@ -30,7 +27,7 @@ class VersionsPageTest {
   }
 
   private static List<String> rows(VersionResult... results) {
-    return VersionsPage.render(List.of(results), List.of(SOCKETS, HEALTH), List.of(PROXY))
+    return VersionsPage.render(List.of(results), List.of(SOCKETS, HEALTH))
         .lines()
         .filter(line -> line.startsWith("| [1."))
         .toList();
@@ -91,30 +88,6 @@ class VersionsPageTest {
   }
 
   @Test
-  void row_namesModulesOfAnotherPatch() {
-    assertThat(rows(result("v1.31.13", passing("a")), result("v1.31.14", passing("a"))))
-        .satisfiesExactly(
-            row -> assertThat(row).contains("| `0123456789ab`<br>`k8s.io/kube-proxy` v0.31.11 |"),
-            row -> assertThat(row).contains("| `0123456789ab` |"));
-  }
-
-  /** A line for a version that nobody builds would explain nothing. */
-  @Test
-  void modulesOfAnotherPatch_areOfListedVersions() throws IOException {
-    List<String> versions = Files.readAllLines(ROOT.resolve("e2e/stand-in/kubernetes-versions"));
-    assertThat(OtherPatch.readAll(ROOT))
-        .isNotEmpty()
-        .allSatisfy(
-            other -> {
-              if (!other.kubernetes().contains("-")) {
-                assertThat(versions).contains(other.kubernetes());
-              }
-              assertThat(other.module()).startsWith("k8s.io/");
-              assertThat(other.patch()).matches("v0\\.\\d+\\.\\d+");
-            });
-  }
-
-  @Test
   void row_saysWhichScenariosAreNotPossible() {
     assertThat(rows(result("v1.33.13", passing("a"))))
         .singleElement()
@@ -127,7 +100,7 @@ class VersionsPageTest {
 
   @Test
   void page_namesTheTestsOfEachScenario() {
-    assertThat(VersionsPage.render(List.of(), List.of(), List.of()))
+    assertThat(VersionsPage.render(List.of(), List.of()))
         .contains("| MPS | `WalkthroughDE2E` |")
         .contains("| preemption | `PreemptionE2E`, `ConstrainedPreemptionE2E` |")
         .contains("`ConfigE2E#editBelowAFullGpu_leavesTheIdleGpuUsableAtOnce`");
@@ -162,20 +135,6 @@ class VersionsPageTest {
     assertThat(KubernetesVersion.minor("v1.38.0-alpha.1")).isEqualTo(38);
     assertThatThrownBy(() -> KubernetesVersion.minor("1.30"))
         .hasMessage("\"1.30\" is no Kubernetes version; one is v1.34.4");
-  }
-
-  @Test
-  void difference_needsAReasonOfKubernetes() {
-    for (String reason :
-        List.of(
-            ISSUE,
-            "https://github.com/kubernetes/kubernetes/pull/1",
-            "https://github.com/kubernetes/kubernetes/commit/0123abc",
-            "https://github.com/kubernetes/enhancements/issues/5598")) {
-      assertThat(new Difference("1.37", "x", reason).reason()).isEqualTo(reason);
-    }
-    assertThatThrownBy(() -> new Difference("1.37", "It fails.", "seen once"))
-        .hasMessageContaining("the reason of \"It fails.\" is \"seen once\"");
   }
 
   @Test
