@@ -35,19 +35,6 @@ final class FakeCluster {
     put("waiting", "Name:          waiting\nState:         Waiting\n");
   }
 
-  /** The version that the plugin has in its text. */
-  static String version() {
-    try (var lines = Files.lines(PLUGIN.resolve("kubectl-tranche"))) {
-      return lines
-          .filter(line -> line.startsWith("version="))
-          .findFirst()
-          .orElseThrow()
-          .replace("version=", "");
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
-  }
-
   void put(String file, String content) throws IOException {
     Files.writeString(folder.resolve(file), content);
   }

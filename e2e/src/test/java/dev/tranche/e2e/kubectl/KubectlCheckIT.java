@@ -10,6 +10,7 @@ import java.util.List;
 import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -26,9 +27,11 @@ class KubectlCheckIT {
   private static final String INVARIANTS = "INVARIANT   BROKEN   SECONDS   MESSAGE\n";
 
   @TempDir private Path folder;
+  private FakeCluster cluster;
 
-  static Stream<String> shells() {
-    return KubectlPluginIT.shells();
+  @BeforeEach
+  void start() throws Exception {
+    cluster = healthy("dash", folder);
   }
 
   /** An installation of which nothing is to be said. */
@@ -68,9 +71,9 @@ class KubectlCheckIT {
   }
 
   @ParameterizedTest
-  @MethodSource("shells")
+  @MethodSource("dev.tranche.e2e.kubectl.KubectlPluginIT#shells")
   void healthyInstallation_hasNoProblem(String shell) throws Exception {
-    var cluster = healthy(shell, folder);
+    cluster = healthy(shell, folder);
     Ended ended = cluster.run("check");
     assertThat(ended.errors()).isEmpty();
     assertThat(ended.out().lines())
@@ -140,7 +143,6 @@ class KubectlCheckIT {
   /** Tenants may be meant to have a part of a GPU. */
   @Test
   void quotaBelowOneGpu_isANote() throws Exception {
-    var cluster = healthy("dash", folder);
     cluster.put(
         "nodes",
         "a|{\"tranche.dev/replicas-per-gpu\":\"10\"}|{\"nvidia.com/gpu\":\"20\"}\nb|{}|{}\n");
@@ -156,7 +158,6 @@ class KubectlCheckIT {
 
   @Test
   void monitor_isTriedByADryRun_withItsServiceAccountAndRuntimeClass() throws Exception {
-    var cluster = healthy("dash", folder);
     cluster.run("check");
     assertThat(cluster.calls())
         .filteredOn(call -> call.contains("/monitor "))
@@ -171,7 +172,6 @@ class KubectlCheckIT {
   /** The kubelet may have no other choice, and nothing is given twice. */
   @Test
   void podOnAnotherGpu_isANote() throws Exception {
-    var cluster = healthy("dash", folder);
     cluster.put(
         "invariants",
         INVARIANTS + "PodOnPromisedGpu   yes   0   pod ns/a was promised G and has H\n");
@@ -186,7 +186,6 @@ class KubectlCheckIT {
   @MethodSource("problems")
   void problem_isSaid_withWhatToDo(String file, String content, String said, String todo)
       throws Exception {
-    var cluster = healthy("dash", folder);
     if (file.equals("unready")) {
       cluster.put("workloads", "Deployment|tranche|tranche-webhook|2|1\n");
     }
@@ -203,7 +202,6 @@ class KubectlCheckIT {
 
   @Test
   void noGpuNodeYet_isANote() throws Exception {
-    var cluster = healthy("dash", folder);
     cluster.put("nodes", "a|{}|{\"cpu\":\"8\"}\n");
     Ended ended = cluster.run("check");
     assertThat(ended.out()).contains("note     gpus           no node offers GPUs yet");
@@ -212,7 +210,6 @@ class KubectlCheckIT {
 
   @Test
   void nodeThatTrancheDoesNotServe_isANote() throws Exception {
-    var cluster = healthy("dash", folder);
     cluster.put("nodes", "aci-1|{\"type\":\"virtual-kubelet\"}|{\"nvidia.com/gpu\":\"1\"}\n");
     Ended ended = cluster.run("check");
     assertThat(ended.out())
@@ -223,7 +220,6 @@ class KubectlCheckIT {
 
   @Test
   void nodesOfADraDriver_areNotMissed() throws Exception {
-    var cluster = healthy("dash", folder);
     cluster.put(
         "nodes",
         "a|{\"nvidia.com/gpu.present\":\"true\",\"tranche.dev/gpus-served-by\":\"dra\"}|{}\n");
@@ -232,7 +228,6 @@ class KubectlCheckIT {
 
   @Test
   void whatMayNotBeRead_isUnknown_andTheRestIsChecked() throws Exception {
-    var cluster = healthy("dash", folder);
     cluster.remove("nodes");
     Ended ended = cluster.run("check");
     assertThat(ended.out())
@@ -244,7 +239,6 @@ class KubectlCheckIT {
 
   @Test
   void otherNamespace_isNamed() throws Exception {
-    var cluster = healthy("dash", folder);
     cluster.put("workloads", "");
     assertThat(cluster.run("check", "--tranche-namespace", "gpu").out())
         .contains("nothing of Tranche is installed in the namespace gpu")

@@ -83,4 +83,21 @@ class VersionIT {
       assertThat(refusal.output()).contains("allowed: three numbers");
     }
   }
+
+  @Test
+  void kubectlPlugin_isPackedReproducibly_andItsManifestNamesTheArchive() throws IOException {
+    for (String into : List.of("one", "two")) {
+      Shell.run(
+              Path.of(".."),
+              "deploy/kubectl/release.sh 1.2.3 https://example.com/downloads "
+                  + folder.resolve(into))
+          .orFail();
+    }
+    Path archive = folder.resolve("one/kubectl-tranche-1.2.3.tar.gz");
+    assertThat(folder.resolve("two/kubectl-tranche-1.2.3.tar.gz")).hasSameBinaryContentAs(archive);
+    assertThat(Files.readString(folder.resolve("one/tranche.yaml")))
+        .contains("version: v1.2.3\n", "sha256: " + Digests.sha256(archive) + "\n")
+        .contains("uri: https://example.com/downloads/kubectl-tranche-1.2.3.tar.gz\n")
+        .doesNotContain("@");
+  }
 }
