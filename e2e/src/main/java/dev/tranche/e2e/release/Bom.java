@@ -39,6 +39,11 @@ final class Bom {
     JsonObject copy = component.copy();
     // All of it is in the image, wherever a part's own pom has it.
     copy.remove("scope");
+    if ("org.bouncycastle".equals(copy.getString("group"))) {
+      // Its pom has a name of its own for it.
+      copy.put("licenses", expression("MIT"))
+          .put("copyright", "Copyright (c) The Legion of the Bouncy Castle Inc.");
+    }
     components.put(copy.getString("purl"), copy);
   }
 

@@ -4,7 +4,6 @@ import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.stream.Stream;
@@ -55,47 +54,22 @@ public final class Release {
   private static void bom(String[] args) throws IOException {
     Path sources = Path.of(args[1]);
     Path image = Path.of(args[2]);
-    Path tranche = image.resolve("opt/tranche");
     Bom bom = new Bom();
     for (String part : List.of("webhook", "extender", "node-plugin")) {
       bom.addMaven(json(sources.resolve(part).resolve("target/bom.json")));
     }
-    bom.checkJars(tranche.resolve("lib"));
+    bom.checkJars(image.resolve("opt/tranche/lib"));
     bom.addNpm(json(sources.resolve(NPM_LOCK)));
     bom.addJava(Files.readString(Path.of(System.getProperty("java.home"), "release")));
     bom.addLibffi();
-    for (String status : debian(image.resolve("var/lib/dpkg/status.d"))) {
-      bom.addDebian(status);
+    try (var packages = Files.newDirectoryStream(image.resolve("var/lib/dpkg/status.d"))) {
+      for (Path status : packages) {
+        bom.addDebian(Files.readString(status));
+      }
     }
     Files.writeString(
         Path.of(args[7]), bom.json(args[4], args[5], args[6]).encodePrettily() + "\n");
-    String documents = "usr/share/doc";
-    Licences licences =
-        new Licences(
-            tranche.resolve("lib"),
-            Path.of(args[3]),
-            List.of(image.resolve(documents), Path.of("/", documents)),
-            tranche.resolve("runtime/legal"));
-    licences.addAll(bom.components());
-    if (!licences.missing().isEmpty()) {
-      throw new IllegalArgumentException(
-          "no text of the licence of " + String.join(", ", licences.missing()));
-    }
-    Files.writeString(Path.of(args[8]), licences.text());
-  }
-
-  private static List<String> debian(Path folder) throws IOException {
-    if (!Files.exists(folder)) {
-      throw new IllegalArgumentException(
-          "the image's base has no list of its packages; build it from a Debian image");
-    }
-    try (var files = Files.list(folder)) {
-      List<String> packages = new ArrayList<>();
-      for (Path file : files.sorted().toList()) {
-        packages.add(Files.readString(file));
-      }
-      return packages;
-    }
+    Files.writeString(Path.of(args[8]), Licences.text(bom.components(), Path.of(args[3])));
   }
 
   private static JsonObject json(Path file) throws IOException {

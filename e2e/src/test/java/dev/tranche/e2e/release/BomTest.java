@@ -7,13 +7,10 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
-import java.io.OutputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Base64;
 import java.util.List;
-import java.util.zip.ZipEntry;
-import java.util.zip.ZipOutputStream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -73,18 +70,6 @@ class BomTest {
                         .put("license", new JsonObject().put("id", licence).put("text", content))));
   }
 
-  private void jar(String name, String... texts) throws IOException {
-    Path lib = Files.createDirectories(folder.resolve("lib"));
-    try (OutputStream file = Files.newOutputStream(lib.resolve(name));
-        ZipOutputStream zip = new ZipOutputStream(file)) {
-      zip.putNextEntry(new ZipEntry("a/LicenseCheck.class"));
-      for (String text : texts) {
-        zip.putNextEntry(new ZipEntry("META-INF/" + text));
-        zip.write((text + " of " + name).getBytes(UTF_8));
-      }
-    }
-  }
-
   private void file(String name, String content) throws IOException {
     Path file = folder.resolve(name);
     Files.createDirectories(file.getParent());
@@ -115,13 +100,13 @@ class BomTest {
 
   @Test
   void jarThatIsInNoBill_andOneThatIsMissing_areNamed() throws IOException {
-    jar("part-1.jar");
-    jar("lib-2.0.jar");
-    jar("other-1.jar");
+    for (String jar : List.of("part-1", "lib-2.0", "other-1")) {
+      file("lib/" + jar + ".jar", "");
+    }
     assertThatThrownBy(() -> bom.checkJars(folder.resolve("lib")))
         .hasMessageEndingWith("[+other-1.jar, -silent-3.jar]");
     Files.delete(folder.resolve("lib/other-1.jar"));
-    jar("silent-3.jar");
+    file("lib/silent-3.jar", "");
     bom.checkJars(folder.resolve("lib"));
   }
 
@@ -131,34 +116,20 @@ class BomTest {
         .hasMessageContaining("Debian's package bash");
   }
 
-  private Licences licences() throws IOException {
-    jar("part-1.jar", "LICENSE", "NOTICE.txt");
-    jar("lib-2.0.jar", "LICENSE");
-    jar("silent-3.jar");
-    file("modules/@a/b/LICENSE", "licence of b");
-    file("doc/libc6/copyright", "copyright of libc6");
-    file("legal/java.base/zlib.md", "zlib in the JDK");
-    Licences licences =
-        new Licences(
-            folder.resolve("lib"),
-            folder.resolve("modules"),
-            List.of(folder.resolve("none"), folder.resolve("doc")),
-            folder.resolve("legal"));
-    licences.addAll(bom.components());
-    return licences;
-  }
-
   @Test
-  void licences_areTheComponentsOwn_elseThoseOfSpdx() throws IOException {
+  void licences_areOfEveryComponent_andTheirTextsStandOnce() throws IOException {
     bom.addLibffi();
-    Licences licences = licences();
-    assertThat(licences.missing()).isEmpty();
-    assertThat(licences.text())
+    JsonObject castle =
+        maven("bcprov", "1", "Bouncy Castle Licence").put("group", "org.bouncycastle");
+    bom.addMaven(
+        new JsonObject()
+            .put("metadata", new JsonObject().put("component", castle))
+            .put("components", new JsonArray()));
+    file("modules/@a/b/LICENSE", "licence of b");
+    assertThat(Licences.text(bom.components(), folder.resolve("modules")))
         .contains("libc6 2.36-9+deb12u10: LGPL-2.1-or-later\n", "lib 2.0: MIT\n")
-        .contains("LICENSE of part-1.jar", "NOTICE.txt of part-1.jar", "licence of b")
-        .contains("copyright of libc6", "zlib in the JDK", "SPDX's BSD-3-Clause")
-        .contains("Anthony Green")
-        // For libffi, which brings none.
+        .contains("licence of b", "SPDX's BSD-3-Clause", "Anthony Green")
+        .contains("bcprov 1: MIT; Copyright (c) The Legion of the Bouncy Castle Inc.\n")
         .containsOnlyOnce("SPDX's MIT");
   }
 
@@ -166,8 +137,11 @@ class BomTest {
   void componentWithoutTextOfItsLicence_isNamed() throws IOException {
     bom.addNpm(
         new JsonObject(
-            "{\"packages\": {\"node_modules/c\": {\"version\": \"1.0.0\", \"license\": \"ISC\"}}}"));
+            "{\"packages\": {\"node_modules/c\": {\"version\": \"1.0.0\", \"license\":"
+                + " \"ISC\"}}}"));
+    file("modules/@a/b/LICENSE", "licence of b");
     file("modules/c/README.md", "no licence");
-    assertThat(licences().missing()).containsExactly("c 1.0.0");
+    assertThatThrownBy(() -> Licences.text(bom.components(), folder.resolve("modules")))
+        .hasMessage("no text of the licence of c");
   }
 }
