@@ -16,8 +16,9 @@ import java.util.function.BiFunction;
 import java.util.function.Supplier;
 
 /**
- * Calls each NVML function that the node plugin binds, and records its answers. It has its own list
- * of these functions, and skips those that would change a GPU. Not thread-safe; may block in NVML.
+ * Calls each NVML function that the node plugin binds, but those of GPM, and records its answers.
+ * It has its own list of these functions, and skips those that would change a GPU. Not thread-safe;
+ * may block in NVML.
  */
 final class NvmlProbe {
   static final String AREA = "NVML function by function";
@@ -72,7 +73,6 @@ final class NvmlProbe {
   private final Map<String, Long> migDevices = new LinkedHashMap<>();
   private final List<Integer> pids = new ArrayList<>();
   private final List<String> migUuids = new ArrayList<>();
-  private Optional<Check> gpm = Optional.empty();
   private int count;
 
   private NvmlProbe(NativeLibrary library) {
@@ -113,7 +113,6 @@ final class NvmlProbe {
     List<Check> checks =
         new ArrayList<>(results.values().stream().map(a -> a.check(AREA)).toList());
     checks.addAll(others);
-    gpm.ifPresent(checks::add);
     return checks;
   }
 
@@ -127,7 +126,6 @@ final class NvmlProbe {
       figures();
       processes();
       mig();
-      gpm();
       new MemoryLimitProbe(this).run(devices);
       links();
       events();
@@ -334,13 +332,6 @@ final class NvmlProbe {
         });
   }
 
-  private void gpm() {
-    Map<String, Long> targets = new LinkedHashMap<>();
-    devices.forEach((index, handle) -> targets.put(Integer.toString(index), handle));
-    targets.putAll(migDevices);
-    gpm = Optional.of(new GpmProbe(this).run(targets));
-  }
-
   private void links() {
     List<Long> handles = List.copyOf(devices.values());
     probe(
@@ -408,7 +399,7 @@ final class NvmlProbe {
     return new Answer(target, code, code == NvmlCodes.SUCCESS ? value.get() : "");
   }
 
-  static List<Answer> notCalled(String why) {
+  private static List<Answer> notCalled(String why) {
     return List.of(new Answer("", NvmlCodes.SUCCESS, "is there; " + why));
   }
 

@@ -3,6 +3,7 @@ package dev.tranche.e2e.verify;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
@@ -73,6 +74,7 @@ final class SampleChecks {
     sampled(rounds);
     compare("memory used", "MiB", ourMemoryMib, theirMemoryMib, smiFailure);
     compare("SM utilization", "%", ourSmPercent, theirSmPercent, smiFailure);
+    gpm(plugin);
     events(plugin);
   }
 
@@ -163,6 +165,26 @@ final class SampleChecks {
             ? SM_SLACK_PERCENT
             : Math.max(MEMORY_SLACK_MIB, MEMORY_SLACK_RATIO * theirs);
     return Math.abs(ours - theirs) <= slack;
+  }
+
+  private void gpm(PluginRun plugin) throws IOException, InterruptedException {
+    Map<String, List<String>> values = new TreeMap<>();
+    for (String each : List.of("sm_active", "sm_occupancy", "tensor_active", "dram_active")) {
+      plugin
+          .byUuid("tranche_gpu_%s_ratio".formatted(each))
+          .forEach(
+              (uuid, ratio) ->
+                  values
+                      .computeIfAbsent(uuid, u -> new ArrayList<>())
+                      .add(String.format(Locale.ROOT, "%s %.1f %%", each, ratio * 100)));
+    }
+    List<String> lines = new ArrayList<>();
+    values.forEach((uuid, its) -> lines.add(uuid + ": " + String.join(", ", its)));
+    report.add(
+        AREA,
+        "GPM",
+        lines.isEmpty() ? CheckStatus.NOT_AVAILABLE : CheckStatus.OK,
+        lines.isEmpty() ? "the plugin gets no values of GPM" : String.join("; ", lines));
   }
 
   private void events(PluginRun plugin) throws IOException, InterruptedException {
