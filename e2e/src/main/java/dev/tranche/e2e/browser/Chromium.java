@@ -1,7 +1,5 @@
 package dev.tranche.e2e.browser;
 
-import com.google.gson.JsonElement;
-import com.google.gson.JsonObject;
 import com.microsoft.playwright.Browser;
 import com.microsoft.playwright.BrowserType;
 import com.microsoft.playwright.Playwright;
@@ -43,18 +41,6 @@ public final class Chromium implements AutoCloseable {
 
   public Browser browser() {
     return browser;
-  }
-
-  /** The processes that pages run in. */
-  public List<String> rendererPids() {
-    JsonObject processes = browser.newBrowserCDPSession().send("SystemInfo.getProcessInfo");
-    var pids = new ArrayList<String>();
-    for (JsonElement each : processes.getAsJsonArray("processInfo")) {
-      if (each.getAsJsonObject().get("type").getAsString().equals("renderer")) {
-        pids.add(each.getAsJsonObject().get("id").getAsString());
-      }
-    }
-    return pids;
   }
 
   private static String found(Path root, String script, String... words) throws IOException {

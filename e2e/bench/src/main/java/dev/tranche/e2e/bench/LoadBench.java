@@ -36,32 +36,17 @@ final class LoadBench {
   private void measure(Artifacts artifacts, Workload workload) throws Exception {
     try (var contest = new LoadContest(artifacts)) {
       for (Contestant contestant : Contestant.values()) {
-        LoadContest.Result result = contest.run(contestant, workload);
-        add(contestant.toString(), result.use());
-        explain(contestant, result.use());
-        double waitMs = result.waitsMs().stream().mapToDouble(ms -> ms).average().orElse(0);
-        add(contestant + ".wait_ms", waitMs, "ms");
+        add(contestant.toString(), contest.run(contestant, workload));
       }
     }
     add("oracle", LoadContest.oracle(workload));
   }
 
-  /**
-   * Prints the foretellable collisions of our policy only; the others measure nothing and have
-   * many.
-   */
-  private static void explain(Contestant contestant, SimulatedUse use) {
-    if (contestant == Contestant.OURS) {
-      use.foretellableCollisions().forEach(System.err::println);
-    }
-  }
-
   private void add(String name, SimulatedUse use) {
     add(name + ".lost_work", 100 * use.lostRatio(), "%");
     add(name + ".memory_collisions", use.collisions(), "pods");
-    add(name + ".foretellable_memory_collisions", use.foretellableCollisions().size(), "pods");
+    add(name + ".foretellable_memory_collisions", use.foretellableCollisions(), "pods");
     add(name + ".allocated", 100 * use.allocatedRatio(), "%");
-    add(name + ".demand", 100 * use.demandRatio(), "%");
   }
 
   private void add(String name, double value, String unit) {

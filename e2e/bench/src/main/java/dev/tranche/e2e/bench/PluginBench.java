@@ -77,7 +77,6 @@ final class PluginBench {
         }
         Proc proc = Proc.of(Shell.docker("inspect", "--format={{.State.Pid}}", container));
         figures.add(ms("plugin.start_ms", startedAt(container), registered));
-        figures.add(ms("plugin.process_start_ms", proc.startedAt(), registered));
         Thread.sleep(IDLE);
         figures.add(new Figure("plugin.pss_mb", proc.pssMb(), "MB"));
         double before = proc.cpuSeconds();
@@ -85,7 +84,6 @@ final class PluginBench {
         double used = proc.cpuSeconds() - before;
         figures.add(new Figure("plugin.cpu_percent", 100 * used / SAMPLED.toSeconds(), "%"));
         calls(kubelet, ids, figures);
-        figures.add(new Figure("plugin.pss_mb_after_calls", proc.pssMb(), "MB"));
       } finally {
         Shell.docker("rm", "-f", container);
       }
@@ -96,14 +94,11 @@ final class PluginBench {
   private static void calls(FakeKubelet kubelet, List<String> ids, List<Figure> figures) {
     List<String> available = ids.subList(0, AVAILABLE);
     List<String> some = ids.subList(0, SIZE);
-    figures.add(us("plugin.prefer_first_us", kubelet.preferUs(available, SIZE, 1)[0]));
-    figures.add(us("plugin.allocate_first_us", kubelet.allocateUs(some, 1)[0]));
     kubelet.preferUs(available, SIZE, WARM_UP);
     kubelet.allocateUs(some, WARM_UP);
     double[] prefer = kubelet.preferUs(available, SIZE, CALLS);
     double[] allocate = kubelet.allocateUs(some, CALLS);
     figures.add(us("plugin.prefer_p50_us", Figure.median(prefer)));
-    figures.add(us("plugin.prefer_p99_us", Figure.quantile(0.99, prefer)));
     figures.add(us("plugin.allocate_p50_us", Figure.median(allocate)));
     figures.add(us("plugin.allocate_p99_us", Figure.quantile(0.99, allocate)));
   }

@@ -3,7 +3,6 @@ package dev.tranche.e2e.bench;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Instant;
 
 /**
  * The kernel's figures of a process on this machine.
@@ -17,7 +16,6 @@ record Proc(Path folder) {
   // Indexes of fields in /proc/<pid>/stat, counted from 0 after the process name.
   private static final int USER_TICKS = 11;
   private static final int SYSTEM_TICKS = 12;
-  private static final int START_TICKS = 19;
 
   static Proc of(String pid) {
     return new Proc(Path.of("/proc", pid));
@@ -38,13 +36,6 @@ record Proc(Path folder) {
     String[] stat = stat();
     return (Long.parseLong(stat[USER_TICKS]) + Long.parseLong(stat[SYSTEM_TICKS]))
         / TICKS_PER_SECOND;
-  }
-
-  /** Returns the start time, to a hundredth of a second. */
-  Instant startedAt() throws IOException {
-    double upSeconds = Double.parseDouble(Files.readString(Path.of("/proc/uptime")).split(" ")[0]);
-    double agoSeconds = upSeconds - Long.parseLong(stat()[START_TICKS]) / TICKS_PER_SECOND;
-    return Instant.now().minusNanos((long) (agoSeconds * 1e9));
   }
 
   // The process name may contain spaces, so fields are counted from its end.

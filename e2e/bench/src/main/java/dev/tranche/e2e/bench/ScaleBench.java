@@ -135,28 +135,17 @@ final class ScaleBench {
       throws IOException {
     DeletionListener onDeleted = bound -> bound.forEach((uid, node) -> streams.endPod(node, uid));
     String configuration = extender.schedulerExtender();
-    Duration cpuCold = extender.process().cpu();
-    bind("cold." + name, configuration, onDeleted);
-    figure("cold." + name + ".cpu_s_per_1000_pods", cpuSecondsPer1000Pods(cpuCold, extender), "s");
-    warm(WARM_RUNS - 1, configuration, onDeleted);
+    warm(WARM_RUNS, configuration, onDeleted);
     bind("sampled." + name, configuration, onDeleted);
     var before = VerbLatency.of(extender.metrics());
     Duration cpuBefore = extender.process().cpu();
     bind(name, EVERY_NODE + configuration, onDeleted);
     var during = VerbLatency.of(extender.metrics()).minus(before);
-    double cpuSeconds = cpuSecondsPer1000Pods(cpuBefore, extender);
+    double cpuSeconds = extender.process().cpu().minus(cpuBefore).toMillis() / (double) pods;
     figure(name + ".filter_p99_ms", during.quantileMs("filter", 0.99), "ms");
-    figure(name + ".prioritize_p99_ms", during.quantileMs("prioritize", 0.99), "ms");
     figure(name + ".bind_p99_ms", during.quantileMs("bind", 0.99), "ms");
     figure(name + ".cpu_s_per_1000_pods", cpuSeconds, "s");
     figure(name + ".rss_mb", extender.process().residentMib(), "MB");
-  }
-
-  /**
-   * Returns the extender's CPU seconds per 1,000 pods, for a run that began at {@code cpuBefore}.
-   */
-  private double cpuSecondsPer1000Pods(Duration cpuBefore, ExtenderProcess extender) {
-    return extender.process().cpu().minus(cpuBefore).toMillis() / (double) pods;
   }
 
   private interface DeletionListener {
@@ -179,20 +168,12 @@ final class ScaleBench {
       throws IOException {
     ClusterObjects.createPods(plane.client(), "run-" + ++runs, pods);
     try (var bound = new BoundPods(plane.client(), ClusterObjects.LABEL)) {
-      Duration before = ownCpu();
       plane.startScheduler(configuration);
       figure(name + ".pods_per_second", bound.await(pods, LIMIT), "pods/s");
-      double cpuSeconds = ownCpu().minus(before).toMillis() / 1e3;
-      figure(name + ".bench_cpu_s_per_1000_pods", cpuSeconds * 1_000 / pods, "s");
       plane.stopScheduler();
       ClusterObjects.deletePods(plane.client(), ClusterObjects.LABEL);
       onDeleted.onDeleted(bound.nodes());
     }
-  }
-
-  /** Returns the CPU time of this process, which simulates all node plugins on the same cores. */
-  private static Duration ownCpu() {
-    return ProcessHandle.current().info().totalCpuDuration().orElseThrow();
   }
 
   private void figure(String name, double value, String unit) {

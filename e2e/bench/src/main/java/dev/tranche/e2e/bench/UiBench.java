@@ -151,8 +151,6 @@ final class UiBench {
         kib.add(bytes / 1024.0 / READERS / size.turn().toSeconds());
       }
     }
-    figure("cpu_percent.unread", median(without), "%");
-    figure("cpu_percent.read", median(with), "%");
     figure("cpu_percent.readers", median(with) - median(without), "%");
     figure("answers_kib_per_second", median(kib), "KiB/s");
   }
@@ -189,13 +187,8 @@ final class UiBench {
         with.add(read);
       }
     }
-    double unread = p99(all(without));
-    double read = p99(all(with));
-    figure("filter_ms.p50.unread", Figure.median(all(without)), "ms");
-    figure("filter_ms.p50.read", Figure.median(all(with)), "ms");
-    figure("filter_ms.p99.unread", unread, "ms");
-    figure("filter_ms.p99.read", read, "ms");
-    figure("filter_ms.p99.growth", (read / unread - 1) * 100, "%");
+    figure("filter_ms.p99.unread", p99(all(without)), "ms");
+    figure("filter_ms.p99.read", p99(all(with)), "ms");
   }
 
   private void page() throws Exception {
@@ -206,14 +199,13 @@ final class UiBench {
         try (var page = new PageWatch(chromium, apiPort)) {
           firstMapMs[i] = page.firstMapMs();
           if (i == 0) {
-            figure("load_longest_task_ms", page.longestOfLoadMs(), "ms");
             assets(page);
           }
         }
       }
       figure("first_map_ms", Figure.median(firstMapMs), "ms");
       try (var page = new PageWatch(chromium, apiPort)) {
-        watched(page, chromium);
+        watched(page);
       }
     }
   }
@@ -224,12 +216,8 @@ final class UiBench {
     }
   }
 
-  private void watched(PageWatch page, Chromium chromium) throws IOException {
+  private void watched(PageWatch page) {
     page.watch(SETTLED);
-    double[] mountingMs = page.longTasksMs();
-    longTasks("mounting", mountingMs);
-    figure("heap_mb.begin", page.heapMib(), "MB");
-    double busyMs = page.busyMs();
     int updates = page.updatesMs().length;
     print("watching the page for " + size.watched());
     page.watch(size.watched());
@@ -238,38 +226,14 @@ final class UiBench {
     if (updatesMs.length == 0) {
       throw new IllegalStateException("the page received no change");
     }
-    figure("updates_per_second", updatesMs.length / (double) size.watched().toSeconds(), "1/s");
-    figure("update_busy_ms", (page.busyMs() - busyMs) / updatesMs.length, "ms");
-    figure("update_ms.p50", Figure.median(updatesMs), "ms");
     figure("update_ms.p99", p99(updatesMs), "ms");
-    double[] longMs = page.longTasksMs();
-    longTasks("watching", Arrays.copyOfRange(longMs, mountingMs.length, longMs.length));
     figure("heap_mb.end", page.heapMib(), "MB");
-    figure("dom_nodes", page.domNodes(), "");
-    figure("renderer_mb", rendererMb(chromium), "MB");
     print("clicking and typing");
+    int tasks = page.longTasksMs().length;
     double[] interactionsMs = page.interact(size.rounds());
-    double[] allMs = page.longTasksMs();
-    longTasks("interacting", Arrays.copyOfRange(allMs, longMs.length, allMs.length));
-    figure("interactions", interactionsMs.length, "");
-    figure("interaction_ms.p50", Figure.median(interactionsMs), "ms");
+    double longestMs = Arrays.stream(page.longTasksMs()).skip(tasks).max().orElse(0);
+    figure("longest_task_ms.interacting", longestMs, "ms");
     figure("interaction_ms.p98", Figure.quantile(0.98, interactionsMs), "ms");
-    figure("interaction_ms.max", Figure.quantile(1, interactionsMs), "ms");
-    page.slowestInteractions(10).forEach(each -> print("  " + each));
-  }
-
-  private void longTasks(String when, double[] ms) {
-    figure("long_tasks." + when, ms.length, "");
-    figure("longest_task_ms." + when, Arrays.stream(ms).max().orElse(0), "ms");
-  }
-
-  /** Returns the memory of the page's renderer, which is the largest; browsers keep a spare one. */
-  private static double rendererMb(Chromium chromium) throws IOException {
-    double most = 0;
-    for (String pid : chromium.rendererPids()) {
-      most = Math.max(most, Proc.of(pid).pssMb());
-    }
-    return most;
   }
 
   private static double[] all(List<double[]> turns) {

@@ -87,19 +87,13 @@ final class WebhookBench {
       double cpuUs = (process.cpuSeconds() - cpuBefore) * 1e6 / ms.length;
       figures.add(new Figure("webhook.cpu_us_per_request." + connections, cpuUs, "us"));
       figures.add(new Figure("webhook.p50_ms." + connections, Figure.quantile(0.5, ms), "ms"));
-      figures.add(new Figure("webhook.p99_ms." + connections, Figure.quantile(0.99, ms), "ms"));
       figures.add(
           new Figure(
               "webhook.requests_per_second." + connections, ms.length / (double) seconds, "1/s"));
     }
     double[] paced = paced(8, fractions);
-    figures.add(new Figure("webhook.p50_ms.at_1000", Figure.quantile(0.5, paced), "ms"));
     figures.add(new Figure("webhook.p99_ms.at_1000", Figure.quantile(0.99, paced), "ms"));
-    double cpuBefore = process.cpuSeconds();
     double[] guarded = closedLoop(1, others);
-    double cpuUs = (process.cpuSeconds() - cpuBefore) * 1e6 / guarded.length;
-    figures.add(new Figure("webhook.guard.cpu_us_per_request.1", cpuUs, "us"));
-    figures.add(new Figure("webhook.guard.p50_ms.1", Figure.quantile(0.5, guarded), "ms"));
     figures.add(
         new Figure(
             "webhook.guard.requests_per_second.1", guarded.length / (double) seconds, "1/s"));

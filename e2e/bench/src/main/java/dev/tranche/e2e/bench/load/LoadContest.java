@@ -9,7 +9,6 @@ import dev.tranche.e2e.plane.ControlPlane;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
@@ -49,13 +48,6 @@ public final class LoadContest implements AutoCloseable {
     ClusterObjects.createNodes(plane.client(), GpuNumbering.NODES);
   }
 
-  /**
-   * The result of one contestant.
-   *
-   * @param waitsMs from the creation to the binding, of each pod that was bound
-   */
-  public record Result(SimulatedUse use, List<Double> waitsMs) {}
-
   /** The workload that the contestants are given. */
   public static Workload workload(long seed, int pods, double lifeS) {
     return Workload.of(seed, pods, new GpuNumbering().count(), GpuNumbering.REPLICAS, lifeS);
@@ -66,7 +58,7 @@ public final class LoadContest implements AutoCloseable {
     return Oracle.run(workload, new GpuNumbering().count(), GpuNumbering.REPLICAS);
   }
 
-  public Result run(Contestant contestant, Workload workload) throws Exception {
+  public SimulatedUse run(Contestant contestant, Workload workload) throws Exception {
     var flags = contestant.flags();
     if (flags.isEmpty()) {
       return runWithScheduler(LEAST_ALLOCATED, workload, null, Map.of());
@@ -92,7 +84,7 @@ public final class LoadContest implements AutoCloseable {
     }
   }
 
-  private Result runWithScheduler(
+  private SimulatedUse runWithScheduler(
       String configuration,
       Workload workload,
       @Nullable SimulatedNodes nodes,
@@ -107,7 +99,7 @@ public final class LoadContest implements AutoCloseable {
     }
   }
 
-  private Result runWorkload(
+  private SimulatedUse runWorkload(
       Workload workload, @Nullable SimulatedNodes nodes, Map<String, Long> assignedNanos)
       throws Exception {
     try {

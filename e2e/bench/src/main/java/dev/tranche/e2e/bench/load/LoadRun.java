@@ -53,9 +53,7 @@ final class LoadRun {
   private final long startNanos = System.nanoTime();
   private final Map<Integer, Workload.Pod> waiting = new HashMap<>();
 
-  /** From the creation to the binding, of each pod that was bound. */
-  private final List<Double> waitsMs = new ArrayList<>();
-
+  private int boundPods;
   private int boundReplicas;
   private boolean full;
   private double lastArrivalS = Double.MAX_VALUE;
@@ -76,7 +74,7 @@ final class LoadRun {
     this.use = new SimulatedUse(gpus.count(), GpuNumbering.REPLICAS, Double.MAX_VALUE);
   }
 
-  LoadContest.Result run() throws Exception {
+  SimulatedUse run() throws Exception {
     try (var watch = new BoundPods(client, ClusterObjects.LABEL, this::onBound);
         var api = Executors.newFixedThreadPool(AT_ONCE)) {
       drive(api);
@@ -87,7 +85,7 @@ final class LoadRun {
     if (nodes != null) {
       running.forEach(l -> nodes.endPod(l.binding.node(), l.binding.uid()));
     }
-    return new LoadContest.Result(use, List.copyOf(waitsMs));
+    return use;
   }
 
   private double nowS() {
@@ -111,7 +109,7 @@ final class LoadRun {
     double readS = -TimeScale.READ_EVERY_S;
     int next = 0;
     int all = workload.pods().size();
-    while (waitsMs.size() < all && nowS() < lastArrivalS + GRACE_S) {
+    while (boundPods < all && nowS() < lastArrivalS + GRACE_S) {
       while (next < all && due(workload.pods().get(next))) {
         create(workload.pods().get(next++), api);
         lastArrivalS = next == all ? nowS() : lastArrivalS;
@@ -180,8 +178,7 @@ final class LoadRun {
     double assignedS = assignedS(binding);
     use.start(binding.pod(), gpu, assignedS - TimeScale.KNOWN_AFTER_S, assignedS);
     running.add(new RunningPod(binding, gpu, binding.atS() + binding.pod().lifeS()));
-    double createdAtS = createdS.getOrDefault(binding.pod().number(), binding.atS());
-    waitsMs.add((binding.atS() - createdAtS) * 1e3);
+    boundPods++;
     waiting.remove(binding.pod().number());
     boundReplicas += binding.pod().replicas();
     if (!full && boundReplicas >= FULL * workload.levelReplicas()) {

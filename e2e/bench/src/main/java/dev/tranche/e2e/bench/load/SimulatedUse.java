@@ -13,26 +13,6 @@ public final class SimulatedUse {
   /** A pod on a GPU, with the memory that it got. */
   public record PlacedPod(Workload.Pod pod, double memory) {}
 
-  /**
-   * A pod that lacked memory, and whose share was not free by the reported memory either.
-   *
-   * @param present the pods that already used the GPU
-   * @param readings each of these may have been the latest when the GPU was chosen
-   * @param chosenS the latest time at which the GPU was chosen
-   */
-  public record ForetellableCollision(
-      Workload.Pod pod,
-      int gpu,
-      List<PlacedPod> present,
-      List<ReportedMemory.Reading> readings,
-      double chosenS) {
-    @Override
-    public String toString() {
-      return "at %.3f s GPU %d was chosen for %s; memory used as set: %s; there are %s"
-          .formatted(chosenS, gpu, pod, readings, present);
-    }
-  }
-
   private static final class Gpu {
     final List<PlacedPod> pods = new ArrayList<>();
     final ReportedMemory reportedMemory = new ReportedMemory();
@@ -58,7 +38,7 @@ public final class SimulatedUse {
   private double lost;
   private double allocated;
   private int collisions;
-  private final List<ForetellableCollision> foretellableCollisions = new ArrayList<>();
+  private int foretellableCollisions;
 
   /**
    * @param fromS work before this time does not count, unless {@link #startCounting} sets an
@@ -107,8 +87,7 @@ public final class SimulatedUse {
       List<ReportedMemory.Reading> readings = on.reportedMemory.lastBetween(fromS, chosenS);
       boolean known = !readings.isEmpty();
       if (known && readings.stream().allMatch(r -> 1 - r.memory() < requested - EPSILON)) {
-        foretellableCollisions.add(
-            new ForetellableCollision(pod, gpu, List.copyOf(on.pods), readings, chosenS));
+        foretellableCollisions++;
       }
     }
     on.pods.add(new PlacedPod(pod, Math.clamp(pod.memory(), 0, Math.max(0, free))));
@@ -154,21 +133,16 @@ public final class SimulatedUse {
     return nowS <= fromS ? 0 : allocated / (nowS - fromS) / gpus.size();
   }
 
-  /** Returns the demanded work as a part of what the GPUs could do. */
-  public double demandRatio() {
-    return nowS <= fromS ? 0 : demand / (nowS - fromS) / gpus.size();
-  }
-
   /** Returns the number of pods that lacked memory. */
   public int collisions() {
     return collisions;
   }
 
   /**
-   * Returns the pods that lacked memory, and whose share was not free by any reading that may have
+   * Returns how many pods lacked memory, and whose share was not free by any reading that may have
    * been the latest.
    */
-  public List<ForetellableCollision> foretellableCollisions() {
-    return List.copyOf(foretellableCollisions);
+  public int foretellableCollisions() {
+    return foretellableCollisions;
   }
 }

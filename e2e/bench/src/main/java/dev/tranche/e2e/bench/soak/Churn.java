@@ -35,7 +35,6 @@ final class Churn implements AutoCloseable {
   private volatile boolean paused;
   private volatile boolean closed;
   private int names;
-  private int refusals;
 
   Churn(Tranche tranche, String namespace, PodWatch watch, Random random) {
     client = tranche.client();
@@ -61,11 +60,6 @@ final class Churn implements AutoCloseable {
 
   synchronized int created() {
     return created.size();
-  }
-
-  /** Returns how many requests the API server refused or did not answer. */
-  synchronized int refusals() {
-    return refusals;
   }
 
   private void run() {
@@ -100,7 +94,6 @@ final class Churn implements AutoCloseable {
       created.add(made.getMetadata().getUid());
       return true;
     } catch (KubernetesClientException refused) {
-      refusals++;
       return false;
     }
   }
@@ -109,7 +102,7 @@ final class Churn implements AutoCloseable {
     try {
       client.resource(pod).delete();
     } catch (KubernetesClientException later) {
-      refusals++;
+      // The next step tries it again.
     }
   }
 

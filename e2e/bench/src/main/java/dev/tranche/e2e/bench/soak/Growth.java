@@ -13,14 +13,12 @@ final class Growth {
   private static final long DESCRIPTORS_MORE_MAX = 64;
 
   private final Map<String, PodProcesses.Use> firstByPid = new HashMap<>();
-  private final Map<String, Long> memoryMib = new HashMap<>();
 
   void sample(Tranche tranche, Violations violations) {
     for (String part : List.of("extender", "webhook", "node-plugin")) {
       for (Pod pod : tranche.parts(part)) {
         for (String pid : PodProcesses.onHost(pod, "java")) {
           PodProcesses.Use use = PodProcesses.use(pid);
-          memoryMib.merge(part, use.memoryKib() / 1024, Math::max);
           PodProcesses.Use first = firstByPid.putIfAbsent(pid, use);
           if (first != null
               && (use.threads() - first.threads() > THREADS_MORE_MAX
@@ -33,10 +31,5 @@ final class Growth {
         }
       }
     }
-  }
-
-  /** Returns the largest memory of each part's processes in calm times, in MiB. */
-  Map<String, Long> memoryMib() {
-    return Map.copyOf(memoryMib);
   }
 }

@@ -60,17 +60,8 @@ public final class SoakBench {
    *
    * @param faults those that struck
    * @param revisions of pods that were checked
-   * @param refusedRequests to create and delete pods
-   * @param memoryMib of the largest process of each part, while nothing failed
-   * @param violations by the invariant's name, also where there were none
    */
-  public record Outcome(
-      int faults,
-      int pods,
-      long revisions,
-      int refusedRequests,
-      Map<String, Long> memoryMib,
-      Map<String, Integer> violations) {}
+  public record Outcome(int faults, int pods, long revisions, int violations) {}
 
   /**
    * @param minutes how long pods come and go; the last round ends later
@@ -123,7 +114,7 @@ public final class SoakBench {
     Logs.read(tranche, violations);
     tried.removeAll(effective);
     tried.forEach(name -> violations.add("fault_never_struck", name, "it was tried"));
-    return outcome();
+    return new Outcome(struck, churn.created(), watch.revisions(), violations.count());
   }
 
   private static boolean left(long startNanos, Duration length) {
@@ -203,16 +194,6 @@ public final class SoakBench {
     } catch (KubernetesClientException notYet) {
       return false;
     }
-  }
-
-  private Outcome outcome() {
-    return new Outcome(
-        struck,
-        churn.created(),
-        watch.revisions(),
-        churn.refusals(),
-        growth.memoryMib(),
-        violations.counts());
   }
 
   static void sleep(long ms) {

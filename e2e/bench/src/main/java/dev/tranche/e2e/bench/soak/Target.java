@@ -2,10 +2,10 @@ package dev.tranche.e2e.bench.soak;
 
 import dev.tranche.e2e.gpu.NodeGpus;
 import dev.tranche.e2e.install.Await;
+import dev.tranche.e2e.install.Namespaces;
 import dev.tranche.e2e.install.PodProcesses;
 import dev.tranche.e2e.install.Shell;
 import dev.tranche.e2e.install.Tranche;
-import io.fabric8.kubernetes.api.model.NamespaceBuilder;
 import io.fabric8.kubernetes.api.model.Pod;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -245,15 +245,7 @@ final class Target {
   }
 
   void createNamespace(String name) {
-    tranche
-        .client()
-        .resource(new NamespaceBuilder().withNewMetadata().withName(name).endMetadata().build())
-        .create();
-    Await.until(
-        "a default service account",
-        60,
-        () ->
-            tranche.client().serviceAccounts().inNamespace(name).withName("default").get() != null);
+    Namespaces.create(tranche.client(), name);
   }
 
   private static String pid(Pod pod, String program) {

@@ -9,14 +9,10 @@ import io.vertx.core.http.ServerWebSocket;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import io.vertx.core.net.PemKeyCertOptions;
-import java.io.ByteArrayOutputStream;
-import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.util.Base64;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import java.util.zip.GZIPOutputStream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -25,11 +21,6 @@ import org.jspecify.annotations.Nullable;
  * one event loop.
  */
 final class TrainingApi {
-  private static final String GZIP = "gzip";
-
-  /** Above this size, an API server compresses responses. */
-  private static final int GZIP_BYTES_MIN = 128 << 10;
-
   private static final Pattern BINDING = Pattern.compile(".*/pods/([^/]+)/binding");
 
   private final Vertx vertx;
@@ -57,7 +48,11 @@ final class TrainingApi {
    */
   int listen(int port) {
     return vertx
-        .createHttpServer(new HttpServerOptions().setSsl(true).setKeyCertOptions(certificate))
+        .createHttpServer(
+            new HttpServerOptions()
+                .setSsl(true)
+                .setKeyCertOptions(certificate)
+                .setCompressionSupported(true))
         .requestHandler(this::answer)
         .listen(port, "127.0.0.1")
         .await()
@@ -115,29 +110,11 @@ final class TrainingApi {
   }
 
   private static void json(HttpServerRequest request, int status, JsonObject object) {
-    send(request, status, object.toBuffer().getBytes());
-  }
-
-  /** With gzip if it is large and the client accepts that, as an API server does. */
-  private static void send(HttpServerRequest request, int status, byte[] body) {
-    var response =
-        request.response().setStatusCode(status).putHeader("Content-Type", "application/json");
-    boolean readable = String.valueOf(request.getHeader("Accept-Encoding")).contains(GZIP);
-    if (readable && body.length > GZIP_BYTES_MIN) {
-      response.putHeader("Content-Encoding", GZIP).end(Buffer.buffer(gzipped(body)));
-    } else {
-      response.end(Buffer.buffer(body));
-    }
-  }
-
-  private static byte[] gzipped(byte[] body) {
-    var bytes = new ByteArrayOutputStream();
-    try (var gzip = new GZIPOutputStream(bytes)) {
-      gzip.write(body);
-    } catch (IOException impossible) {
-      throw new UncheckedIOException("memory cannot fail", impossible);
-    }
-    return bytes.toByteArray();
+    request
+        .response()
+        .setStatusCode(status)
+        .putHeader("Content-Type", "application/json")
+        .end(object.toBuffer());
   }
 
   private static JsonObject object(String kind, String version) {

@@ -1,6 +1,5 @@
 package dev.tranche.e2e.bench.ui;
 
-import com.google.gson.JsonObject;
 import com.microsoft.playwright.Browser;
 import com.microsoft.playwright.BrowserContext;
 import com.microsoft.playwright.CDPSession;
@@ -29,10 +28,8 @@ public final class PageWatch implements AutoCloseable {
           new PerformanceObserver((list) => list.getEntries().forEach(each)).observe({ type, buffered: true, ...more });
         observe('longtask', (task) => seen.longTasks.push([task.startTime, task.duration]));
         observe('event', (event) => {
-          const known = seen.interactions[event.interactionId];
-          if (event.interactionId && !(known?.[0] >= event.duration))
-            seen.interactions[event.interactionId] =
-              [event.duration, `${event.name} ${event.target?.className || event.target?.nodeName}`];
+          if (event.interactionId)
+            seen.interactions[event.interactionId] = Math.max(event.duration, seen.interactions[event.interactionId] ?? 0);
         }, { durationThreshold: 16 });
         const painted = (then) => requestAnimationFrame(() => setTimeout(then));
         const parse = JSON.parse;
@@ -61,7 +58,6 @@ public final class PageWatch implements AutoCloseable {
     page = context.newPage();
     page.addInitScript(OBSERVERS);
     session = context.newCDPSession(page);
-    session.send("Performance.enable");
     page.navigate("http://127.0.0.1:" + port);
     // Playwright's own wait evaluates a string, which the page forbids.
     page.evaluate(
@@ -94,31 +90,15 @@ public final class PageWatch implements AutoCloseable {
     return numbers("seen.updatesMs");
   }
 
-  /** How long the page's main thread was busy since it was opened. */
-  public double busyMs() {
-    return metric("TaskDuration") * 1_000;
-  }
-
   /** Tasks of more than 50 ms that began after the first map was there. */
   public double[] longTasksMs() {
     return numbers("seen.longTasks.filter(([at]) => at > seen.firstMapMs).map(([, ms]) => ms)");
-  }
-
-  /** The longest task until the map was there, if any was long. */
-  public double longestOfLoadMs() {
-    return number(
-        "Math.max(0, ...seen.longTasks.filter(([at]) => at <= seen.firstMapMs).map(([, ms]) =>"
-            + " ms))");
   }
 
   /** Returns the size of the page's live objects, in MiB. */
   public double heapMib() {
     session.send("HeapProfiler.collectGarbage");
     return session.send("Runtime.getHeapUsage").get("usedSize").getAsDouble() / (1 << 20);
-  }
-
-  public double domNodes() {
-    return metric("Nodes");
   }
 
   /**
@@ -137,22 +117,12 @@ public final class PageWatch implements AutoCloseable {
     return numbers(
         """
         (() => {
-          const slow = Object.values(seen.interactions).map(([ms]) => ms);
+          const slow = Object.values(seen.interactions);
           const fast = Math.max(0, (performance.interactionCount ?? 0) - slow.length);
           return [...slow, ...Array(fast).fill(%f)];
         })()\
         """
             .formatted(UNREPORTED_MS));
-  }
-
-  /** Returns the slowest interactions, with the event and its target. */
-  public List<String> slowestInteractions(int count) {
-    Object slowest =
-        page.evaluate(
-            "(count) => Object.values(seen.interactions).sort(([a], [b]) => b - a).slice(0, count)"
-                + ".map((each) => each.join(' ms '))",
-            count);
-    return slowest instanceof List<?> all ? all.stream().map(String::valueOf).toList() : List.of();
   }
 
   private void open(int round) {
@@ -203,16 +173,6 @@ public final class PageWatch implements AutoCloseable {
 
   private void pause() {
     page.waitForTimeout(PAUSE_MS);
-  }
-
-  private double metric(String name) {
-    for (var each : session.send("Performance.getMetrics").getAsJsonArray("metrics")) {
-      JsonObject metric = each.getAsJsonObject();
-      if (metric.get("name").getAsString().equals(name)) {
-        return metric.get("value").getAsDouble();
-      }
-    }
-    throw new IllegalStateException("the browser has no metric " + name);
   }
 
   private double number(String expression) {
