@@ -22,6 +22,9 @@ public record AllowList(Set<String> allowed, Set<String> denied) {
 
   private static final String MIG = "-mig-";
 
+  /** What GPU Feature Discovery adds to the models of shared GPUs. */
+  private static final String SHARED = "-shared";
+
   /** Reads an annotation's value. */
   public static AllowList parse(@Nullable String list) {
     if (list == null) {
@@ -58,7 +61,7 @@ public record AllowList(Set<String> allowed, Set<String> denied) {
   }
 
   /** Returns whether some entry of a set names that model. */
-  public static boolean names(Set<String> entries, String model) {
+  private static boolean names(Set<String> entries, String model) {
     String normalized = normalize(model);
     if (entries.contains(normalized)) {
       return true;
@@ -85,6 +88,9 @@ public record AllowList(Set<String> allowed, Set<String> denied) {
 
   /** Returns a name in the form in which names are compared. */
   public static String normalize(String name) {
-    return name.strip().replace(' ', '-').toLowerCase(Locale.ROOT);
+    String normalized = name.strip().replace(' ', '-').toLowerCase(Locale.ROOT);
+    return normalized.endsWith(SHARED)
+        ? normalized.substring(0, normalized.length() - SHARED.length())
+        : normalized;
   }
 }

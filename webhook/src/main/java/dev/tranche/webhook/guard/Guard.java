@@ -146,7 +146,7 @@ public final class Guard {
   }
 
   private void scanAnnotations(GuardedPod pod, GuardScan scan) {
-    if (pod.view().pod().at("/metadata/annotations") instanceof ObjectNode annotations) {
+    if (pod.view().pod().path("metadata").path("annotations") instanceof ObjectNode annotations) {
       var removed = new HashSet<String>();
       annotations.forEachEntry(
           (key, value) ->

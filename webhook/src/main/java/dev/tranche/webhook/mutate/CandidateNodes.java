@@ -1,11 +1,12 @@
 package dev.tranche.webhook.mutate;
 
+import static java.util.stream.Collectors.toCollection;
 import static java.util.stream.Collectors.toSet;
 
+import dev.tranche.api.AllowList;
 import dev.tranche.api.Names;
 import dev.tranche.webhook.nodes.GpuNode;
 import dev.tranche.webhook.nodes.NodeSelection;
-import dev.tranche.webhook.nodes.ProductList;
 import dev.tranche.webhook.nodes.Taints;
 import dev.tranche.webhook.pod.PodView;
 import dev.tranche.webhook.pod.Warning;
@@ -14,6 +15,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.TreeSet;
 import java.util.regex.Pattern;
 
 /**
@@ -38,14 +40,14 @@ record CandidateNodes(
   static CandidateNodes of(
       PodView pod, GpuRequests requests, List<GpuNode> nodes, MutationRules rules) {
     var selection = new NodeSelection(pod.spec());
-    var products = new ProductList(pod.annotations().get(Names.GPU_MODEL));
+    Set<String> excluded = excludedProducts(pod, nodes);
     String nodeName = pod.text("nodeName");
     boolean hostPid = hostPid(pod);
     List<GpuNode> admitted =
         nodes.stream()
             .filter(n -> n.replicasPerGpu().isPresent())
             .filter(n -> nodeName.isEmpty() || n.name().equals(nodeName))
-            .filter(products::admits)
+            .filter(n -> n.product().filter(excluded::contains).isEmpty())
             .filter(selection::admits)
             .filter(n -> !hostPid || !n.sharesByMps())
             .toList();
@@ -120,27 +122,32 @@ record CandidateNodes(
    * node with several models, whose label names only one of them; that name is not excluded.
    */
   static void requireModel(PodView pod, List<GpuNode> nodes, NodeAffinityPatch affinity) {
-    String list = pod.annotations().get(Names.GPU_MODEL);
-    if (list == null) {
-      return;
-    }
-    var products = new ProductList(list);
     Set<String> ofMixed =
         nodes.stream()
             .filter(GpuNode::mixed)
             .flatMap(n -> n.labelledProduct().stream())
             .collect(toSet());
     List<String> others =
-        nodes.stream()
-            .filter(n -> !products.admits(n))
-            .flatMap(n -> n.product().stream())
+        excludedProducts(pod, nodes).stream()
             .filter(product -> !ofMixed.contains(product))
-            .distinct()
-            .sorted()
             .limit(PRODUCTS_MAX)
             .toList();
     if (!others.isEmpty()) {
       affinity.require(Names.LABEL_PRODUCT, "NotIn", others);
     }
+  }
+
+  /** Returns the products that the pod's list of models does not admit, in order. */
+  private static Set<String> excludedProducts(PodView pod, List<GpuNode> nodes) {
+    String list = pod.annotations().get(Names.GPU_MODEL);
+    if (list == null) {
+      return Set.of();
+    }
+    AllowList models = AllowList.parse(list);
+    return nodes.stream()
+        .flatMap(n -> n.product().stream())
+        .distinct()
+        .filter(product -> !models.admitsModel(product))
+        .collect(toCollection(TreeSet::new));
   }
 }

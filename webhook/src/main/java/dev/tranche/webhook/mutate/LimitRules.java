@@ -1,12 +1,12 @@
 package dev.tranche.webhook.mutate;
 
 import dev.tranche.api.LimitRequest;
+import dev.tranche.api.Names;
 import dev.tranche.api.Printable;
 import dev.tranche.webhook.pod.Denial;
 import dev.tranche.webhook.pod.Messages;
 import dev.tranche.webhook.pod.PodView;
 import dev.tranche.webhook.pod.Warning;
-import dev.tranche.webhook.request.LimitAnnotations;
 import java.util.OptionalLong;
 
 /** Compares the memory limits that a pod asks for with what its containers are granted. */
@@ -29,7 +29,8 @@ final class LimitRules {
   static void check(PodView pod, Grants granted, MutationRules.Memory memory, Messages messages) {
     for (Grant grant : granted.list()) {
       String container = grant.request().container().name();
-      String key = LimitAnnotations.keyFor(pod, container);
+      String own = Names.GPU_MEMORY_LIMIT_OF + container;
+      String key = pod.annotations().containsKey(own) ? own : Names.GPU_MEMORY_LIMIT;
       OptionalLong wanted = LimitRequest.of(pod.annotations(), container);
       boolean ofItsOwn = wanted.orElse(LimitRequest.NONE) != LimitRequest.NONE;
       boolean share = grant.shareReplicas() < grant.replicasPerGpu();

@@ -16,7 +16,6 @@ import dev.tranche.webhook.pod.SizeLimits;
 import dev.tranche.webhook.pod.Warning;
 import dev.tranche.webhook.request.GpuContainer;
 import dev.tranche.webhook.request.GpuRequests;
-import dev.tranche.webhook.request.LimitAnnotations;
 import dev.tranche.webhook.request.PlacementAnnotations;
 import java.util.List;
 import java.util.Optional;
@@ -196,7 +195,7 @@ public final class PodMutator {
     }
     if (!other) {
       PlacementAnnotations.check(pod.annotations(), messages);
-      LimitAnnotations.check(pod, rules.memory().limits().optOut(), messages);
+      PlacementAnnotations.checkLimits(pod, rules.memory().limits().optOut(), messages);
     }
     return requests;
   }

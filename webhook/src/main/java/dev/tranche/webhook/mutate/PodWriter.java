@@ -175,7 +175,7 @@ final class PodWriter {
    * @param pod as it is after what the patch has done so far
    */
   private void writeResults(Map<String, String> results, PodView pod) {
-    if (!results.isEmpty() && !pod.pod().at("/metadata/annotations").isObject()) {
+    if (!results.isEmpty() && !pod.pod().path("metadata").path("annotations").isObject()) {
       patch.add(JsonNodeFactory.instance.objectNode(), "metadata", "annotations");
     }
     Map<String, String> annotations = owners.arrived().annotations();

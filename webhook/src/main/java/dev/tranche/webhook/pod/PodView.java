@@ -1,5 +1,6 @@
 package dev.tranche.webhook.pod;
 
+import com.fasterxml.jackson.core.JsonPointer;
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.tranche.api.Demand;
 import dev.tranche.api.Names;
@@ -20,6 +21,10 @@ import org.jspecify.annotations.Nullable;
  * that fields of newer API versions survive.
  */
 public final class PodView {
+  private static final JsonPointer TERMS =
+      JsonPointer.compile(
+          "/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms");
+
   private final JsonNode pod;
   private @Nullable Map<String, String> annotations;
   private @Nullable List<Container> containers;
@@ -100,8 +105,7 @@ public final class PodView {
 
   /** Returns the terms of a spec's required node affinity; missing if there are none. */
   public static JsonNode requiredTerms(JsonNode spec) {
-    return spec.at(
-        "/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms");
+    return spec.at(TERMS);
   }
 
   public String text(String field) {

@@ -67,8 +67,10 @@ public final class SizeLimits {
     int expressions = spec.path("nodeSelector").size();
     int values = 0;
     JsonNode terms =
-        affinity.at(
-            "/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms");
+        affinity
+            .path("nodeAffinity")
+            .path("requiredDuringSchedulingIgnoredDuringExecution")
+            .path("nodeSelectorTerms");
     expressions += terms.size();
     for (JsonNode term : terms) {
       for (String kind : List.of("matchExpressions", "matchFields")) {

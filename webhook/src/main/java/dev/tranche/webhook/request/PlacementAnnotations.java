@@ -1,12 +1,15 @@
 package dev.tranche.webhook.request;
 
+import dev.tranche.api.LimitRequest;
 import dev.tranche.api.Names;
 import dev.tranche.api.Printable;
 import dev.tranche.webhook.pod.Denial;
 import dev.tranche.webhook.pod.Messages;
+import dev.tranche.webhook.pod.PodView;
 import dev.tranche.webhook.pod.Warning;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
@@ -72,6 +75,30 @@ public final class PlacementAnnotations {
     }
     checkList(annotations, Names.GPU_MODEL, MODEL, "Tesla-T4,!NVIDIA-A10", messages);
     checkList(annotations, Names.GPU_UUID, UUID, "GPU-6e2f…,!GPU-91ab…", messages);
+  }
+
+  /**
+   * Adds a problem for each invalid memory limit.
+   *
+   * @param optOut whether a pod can ask for no limit
+   */
+  public static void checkLimits(PodView pod, boolean optOut, Messages messages) {
+    for (Map.Entry<String, String> annotation : pod.annotations().entrySet()) {
+      String key = annotation.getKey();
+      boolean named = key.startsWith(Names.GPU_MEMORY_LIMIT_OF);
+      if ((named || key.equals(Names.GPU_MEMORY_LIMIT)) && !messages.isFull()) {
+        if (named) {
+          GpuRequests.checkContainer(
+              pod, key, key.substring(Names.GPU_MEMORY_LIMIT_OF.length()), messages);
+        }
+        OptionalLong bytes = LimitRequest.parse(annotation.getValue());
+        if (bytes.isEmpty()) {
+          messages.deny(Denial.LIMIT_MALFORMED.of(key, Printable.value(annotation.getValue())));
+        } else if (bytes.getAsLong() == LimitRequest.NONE && !optOut) {
+          messages.deny(Denial.LIMIT_OPT_OUT.of(key));
+        }
+      }
+    }
   }
 
   /** Adds a warning for each annotation of ours that does not exist. */

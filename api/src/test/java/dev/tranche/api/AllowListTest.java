@@ -1,13 +1,12 @@
-package dev.tranche.webhook.nodes;
+package dev.tranche.api;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-class ProductListTest {
+class AllowListTest {
   @ParameterizedTest
   @CsvSource(
       delimiter = '|',
@@ -35,18 +34,11 @@ class ProductListTest {
         "!A10 | NVIDIA-A100-PCIE-40GB | true",
       })
   void label_isHeldAgainstTheList(String list, String label, boolean admitted) {
-    var node = new GpuNode("n", Map.of("nvidia.com/gpu.product", label));
-    assertThat(new ProductList(list).admits(node)).isEqualTo(admitted);
-  }
-
-  @Test
-  void nodeWithoutTheLabel_mayHaveAnyModel() {
-    assertThat(new ProductList("Tesla T4").admits(new GpuNode("n", Map.of()))).isTrue();
+    assertThat(AllowList.parse(list).admitsModel(label)).isEqualTo(admitted);
   }
 
   @Test
   void noList_admitsAll() {
-    var node = new GpuNode("n", Map.of("nvidia.com/gpu.product", "Tesla-T4"));
-    assertThat(new ProductList(null).admits(node)).isTrue();
+    assertThat(AllowList.parse(null).admitsModel("Tesla-T4")).isTrue();
   }
 }
