@@ -148,12 +148,9 @@ final class CdiKeeper {
 
   /** Returns why there are no CDI specs of the GPUs as they are; empty if there are. */
   Optional<NodeProblem> problem() {
-    return complaint.isEmpty()
-        ? Optional.empty()
-        : Optional.of(
-            new NodeProblem(
-                NodeProblem.Reason.CDI_SPECS_NOT_WRITTEN,
-                1,
-                "no GPU is allocated without its CDI spec: " + complaint));
+    return NodeProblem.of(
+        NodeProblem.Reason.CDI_SPECS_NOT_WRITTEN,
+        complaint.isEmpty() ? 0 : 1,
+        () -> "no GPU is allocated without its CDI spec: " + complaint);
   }
 }

@@ -29,20 +29,18 @@ final class LimitGauges {
   /** Returns the containers that are not limited to their share. */
   static Optional<NodeProblem> problem(List<ContainerLimit> limits) {
     List<ContainerLimit> wrong = limits.stream().filter(limit -> limit.limited().wrong()).toList();
-    return wrong.isEmpty()
-        ? Optional.empty()
-        : Optional.of(
-            new NodeProblem(
-                NodeProblem.Reason.CONTAINER_MEMORY_NOT_LIMITED,
-                wrong.size(),
-                "%d containers are not limited to their share of GPU memory: %s%s; remove NVIDIA_GPU_MEMORY_LIMIT from their images, check the mode of NVIDIA's container runtime, and delete the pods; their owners recreate them"
-                    .formatted(
-                        wrong.size(),
-                        wrong.stream()
-                            .limit(NAMED_MAX)
-                            .map(LimitGauges::describe)
-                            .collect(Collectors.joining(", ")),
-                        wrong.size() > NAMED_MAX ? " and others" : "")));
+    return NodeProblem.of(
+        NodeProblem.Reason.CONTAINER_MEMORY_NOT_LIMITED,
+        wrong.size(),
+        () ->
+            "%d containers are not limited to their share of GPU memory: %s%s; remove NVIDIA_GPU_MEMORY_LIMIT from their images, check the mode of NVIDIA's container runtime, and delete the pods; their owners recreate them"
+                .formatted(
+                    wrong.size(),
+                    wrong.stream()
+                        .limit(NAMED_MAX)
+                        .map(LimitGauges::describe)
+                        .collect(Collectors.joining(", ")),
+                    wrong.size() > NAMED_MAX ? " and others" : ""));
   }
 
   private static String describe(ContainerLimit limit) {

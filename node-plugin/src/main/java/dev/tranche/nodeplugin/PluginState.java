@@ -188,16 +188,14 @@ final class PluginState {
     for (GpuInfo gpu : infos(gpus())) {
       limitObstacle(gpu).ifPresent(why -> reasons.put(gpu.uuid(), why));
     }
-    return reasons.isEmpty()
-        ? Optional.empty()
-        : Optional.of(
-            new NodeProblem(
-                NodeProblem.Reason.GPU_MEMORY_NOT_LIMITED,
-                reasons.size(),
-                "memoryLimits is required, and %s cannot be limited, so no share of it is offered: %s"
-                    .formatted(
-                        String.join(", ", reasons.keySet()),
-                        String.join("; ", new LinkedHashSet<>(reasons.values())))));
+    return NodeProblem.of(
+        NodeProblem.Reason.GPU_MEMORY_NOT_LIMITED,
+        reasons.size(),
+        () ->
+            "memoryLimits is required, and %s cannot be limited, so no share of it is offered: %s"
+                .formatted(
+                    String.join(", ", reasons.keySet()),
+                    String.join("; ", new LinkedHashSet<>(reasons.values()))));
   }
 
   /** Returns the MPS control daemons that the config needs; empty before the first plan. */

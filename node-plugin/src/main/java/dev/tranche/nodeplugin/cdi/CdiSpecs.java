@@ -12,8 +12,17 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** Builds the CDI specs of a node: one for its GPUs, and one for each other class of devices. */
-public final class CdiSpecs {
+/**
+ * Builds the CDI specs of a node: one for its GPUs, and one for each other class of devices.
+ *
+ * @param memoryLimits name the hook that limits a container's memory
+ */
+public record CdiSpecs(
+    AllocateOptions options,
+    HostNodes nodes,
+    DriverFiles files,
+    String driverVersion,
+    boolean memoryLimits) {
   private static final List<String> READ_ONLY =
       List.of("ro", "nosuid", "nodev", "rbind", "rprivate");
   private static final List<String> SOCKET =
@@ -23,28 +32,6 @@ public final class CdiSpecs {
 
   // The nvidia runtime must not add GPUs of its own to those that CDI has injected.
   private static final String VOID = "NVIDIA_VISIBLE_DEVICES=void";
-
-  private final AllocateOptions options;
-  private final HostNodes nodes;
-  private final DriverFiles files;
-  private final String driverVersion;
-  private final boolean memoryLimits;
-
-  /**
-   * @param memoryLimits name the hook that limits a container's memory
-   */
-  public CdiSpecs(
-      AllocateOptions options,
-      HostNodes nodes,
-      DriverFiles files,
-      String driverVersion,
-      boolean memoryLimits) {
-    this.options = options;
-    this.nodes = nodes;
-    this.files = files;
-    this.driverVersion = driverVersion;
-    this.memoryLimits = memoryLimits;
-  }
 
   /**
    * Returns the spec of every class that has a device.

@@ -19,18 +19,10 @@ import java.util.stream.Collectors;
  * Converts settings and a config file to typed values and checks them. All errors go to the
  * findings.
  */
-final class ConfigReader {
+record ConfigReader(Settings<Setting> settings, ConfigErrors findings) {
   private static final String TEGRA =
       " is not supported: this plugin discovers GPUs by NVML; a Tegra node needs NVIDIA's device"
           + " plugin";
-
-  private final Settings<Setting> settings;
-  private final ConfigErrors findings;
-
-  ConfigReader(Settings<Setting> settings, ConfigErrors findings) {
-    this.settings = settings;
-    this.findings = findings;
-  }
 
   Config read(ConfigFile given) {
     checkDiscoveryStrategy();

@@ -16,15 +16,9 @@ import java.util.stream.Stream;
 /**
  * Loads the config from one file, from a folder of files, or without a file. Blocks on the disk.
  */
-public final class ConfigSource {
+public record ConfigSource(Settings<Setting> settings) {
   /** NVIDIA's name for the config of nodes without a label, if no default is set. */
   private static final String NAMED_DEFAULT = "default";
-
-  private final Settings<Setting> settings;
-
-  public ConfigSource(Settings<Setting> settings) {
-    this.settings = settings;
-  }
 
   /** A config that may be used, or why there is none. */
   public sealed interface Outcome {

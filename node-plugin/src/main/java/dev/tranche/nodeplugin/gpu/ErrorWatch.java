@@ -120,13 +120,11 @@ final class ErrorWatch {
 
   Optional<NodeProblem> problem() {
     List<String> blind = unwatchedThoughPresent();
-    return blind.isEmpty()
-        ? Optional.empty()
-        : Optional.of(
-            new NodeProblem(
-                NodeProblem.Reason.GPU_ERRORS_UNWATCHED,
-                blind.size(),
-                "errors (XIDs) of %s are not detected, only its loss is: %s; the plugin keeps retrying, also by restarting NVML"
-                    .formatted(String.join(", ", blind), why)));
+    return NodeProblem.of(
+        NodeProblem.Reason.GPU_ERRORS_UNWATCHED,
+        blind.size(),
+        () ->
+            "errors (XIDs) of %s are not detected, only its loss is: %s; the plugin keeps retrying, also by restarting NVML"
+                .formatted(String.join(", ", blind), why));
   }
 }

@@ -49,16 +49,13 @@ final class GpuSampler {
 
   /** Returns the GPUs that answer, but not with their load. */
   Optional<NodeProblem> problem() {
-    return unreadable.isEmpty()
-        ? Optional.empty()
-        : Optional.of(
-            new NodeProblem(
-                NodeProblem.Reason.GPU_LOAD_UNREADABLE,
-                unreadable.size(),
-                "the load of %s cannot be read, so placement there uses only grants: %s"
-                    .formatted(
-                        String.join(", ", unreadable.keySet()),
-                        unreadable.values().iterator().next())));
+    return NodeProblem.of(
+        NodeProblem.Reason.GPU_LOAD_UNREADABLE,
+        unreadable.size(),
+        () ->
+            "the load of %s cannot be read, so placement there uses only grants: %s"
+                .formatted(
+                    String.join(", ", unreadable.keySet()), unreadable.values().iterator().next()));
   }
 
   /** Called when every GPU has been sampled. */

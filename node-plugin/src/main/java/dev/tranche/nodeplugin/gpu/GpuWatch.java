@@ -148,14 +148,12 @@ public final class GpuWatch {
             .filter(unidentified::containsKey)
             .count();
     int missing = Math.max(0, count - gpus.gpuCount()) + (int) withoutMigDevices;
-    return missing == 0 || nvml == null
-        ? Optional.empty()
-        : Optional.of(
-            new NodeProblem(
-                Reason.GPU_NOT_IDENTIFIED,
-                missing,
-                "NVML counts %d GPUs, of which %d have never returned their uuid, or have MIG devices without one or without a profile, and these are not advertised: %s"
-                    .formatted(count, missing, String.join("; ", unidentified.values()))));
+    return NodeProblem.of(
+        Reason.GPU_NOT_IDENTIFIED,
+        nvml == null ? 0 : missing,
+        () ->
+            "NVML counts %d GPUs, of which %d have never returned their uuid, or have MIG devices without one or without a profile, and these are not advertised: %s"
+                .formatted(count, missing, String.join("; ", unidentified.values())));
   }
 
   public List<GpuStatus> gpus() {

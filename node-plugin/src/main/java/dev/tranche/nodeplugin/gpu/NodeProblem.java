@@ -1,5 +1,8 @@
 package dev.tranche.nodeplugin.gpu;
 
+import java.util.Optional;
+import java.util.function.Supplier;
+
 /**
  * A state of the node that lasts and that a person should know of, although GPUs may still work.
  *
@@ -7,6 +10,13 @@ package dev.tranche.nodeplugin.gpu;
  * @param sentence for people
  */
 public record NodeProblem(Reason reason, int count, String sentence) {
+  /** Returns empty if nothing has the problem. */
+  public static Optional<NodeProblem> of(Reason reason, int count, Supplier<String> sentence) {
+    return count == 0
+        ? Optional.empty()
+        : Optional.of(new NodeProblem(reason, count, sentence.get()));
+  }
+
   /** What is wrong; the names are also the reasons of events and a metric's label. */
   public enum Reason {
     /** NVML counts GPUs, or lists MIG devices, that do not tell who they are. */

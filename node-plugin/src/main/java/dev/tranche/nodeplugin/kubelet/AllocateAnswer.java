@@ -15,27 +15,16 @@ import java.util.function.Supplier;
 /**
  * Builds exactly the answer that NVIDIA's plugin gives to an Allocate: environment, mounts, device
  * nodes and CDI devices, as the device list strategies require.
+ *
+ * @param answerId creates the part of an annotation's key that is unique to each answer
  */
-final class AllocateAnswer {
+record AllocateAnswer(AllocateOptions options, HostNodes nodes, Supplier<String> answerId) {
   private static final String VISIBLE_DEVICES = "NVIDIA_VISIBLE_DEVICES";
   private static final String IMEX_CHANNELS = "NVIDIA_IMEX_CHANNELS";
   private static final String MOUNTS_ROOT = "/var/run/nvidia-container-devices";
   private static final String DEV_NULL = "/dev/null";
   private static final String CDI_VENDOR = "k8s.device-plugin.nvidia.com";
   private static final String CDI_ANNOTATION = "nvidia-device-plugin_";
-
-  private final AllocateOptions options;
-  private final HostNodes nodes;
-  private final Supplier<String> answerId;
-
-  /**
-   * @param answerId creates the part of an annotation's key that is unique to each answer
-   */
-  AllocateAnswer(AllocateOptions options, HostNodes nodes, Supplier<String> answerId) {
-    this.options = options;
-    this.nodes = nodes;
-    this.answerId = answerId;
-  }
 
   /**
    * Builds the answer.

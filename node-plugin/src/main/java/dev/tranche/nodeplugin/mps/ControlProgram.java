@@ -13,25 +13,14 @@ import java.util.concurrent.TimeUnit;
 /**
  * The driver's {@code nvidia-cuda-mps-control}. With {@code -d} it becomes the daemon; otherwise it
  * passes its standard input to a daemon. Every call has a time limit. Blocks.
+ *
+ * @param program a path, or a name to look up in PATH
+ * @param output a file for the output of a call; a daemon keeps its first output open, so a pipe
+ *     would never end
  */
-final class ControlProgram {
+record ControlProgram(String program, Map<String, String> environment, Path output) {
   private static final int CALL_LIMIT_MS = 10_000;
   private static final int ANSWER_BYTES_MAX = 4_096;
-
-  private final String program;
-  private final Map<String, String> environment;
-  private final Path output;
-
-  /**
-   * @param program a path, or a name to look up in PATH
-   * @param output a file for the output of a call; a daemon keeps its first output open, so a pipe
-   *     would never end
-   */
-  ControlProgram(String program, Map<String, String> environment, Path output) {
-    this.program = program;
-    this.environment = environment;
-    this.output = output;
-  }
 
   void daemon() throws MpsException, InterruptedException {
     call(List.of("-d"), "");

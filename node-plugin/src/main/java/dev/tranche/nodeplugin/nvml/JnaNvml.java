@@ -43,8 +43,6 @@ public final class JnaNvml implements AdminNvml {
   private static final long EVENTS = EVENT_XID | EVENT_DOUBLE_BIT_ECC;
 
   private final Memory scratch = new Memory(SCRATCH_BYTES);
-  private final SystemMemory systemMemory = new SystemMemory(Path.of("/proc/meminfo"));
-  private final NumaNodes numaNodes;
   private final NvmlFunctions functions;
   // Index by handle in this session. A GPU that is gone no longer gives its handle.
   private final Map<Long, Integer> watched = new HashMap<>();
@@ -56,9 +54,7 @@ public final class JnaNvml implements AdminNvml {
   private final NvmlGpm gpm;
   private final NvmlLimits limits;
 
-  private JnaNvml(
-      NumaNodes numaNodes, NvmlFunctions functions, NativeLibrary library, LongSupplier clockMs) {
-    this.numaNodes = numaNodes;
+  private JnaNvml(NvmlFunctions functions, NativeLibrary library, LongSupplier clockMs) {
     this.functions = functions;
     this.links = new NvmlLinks(functions);
     this.library = library;
@@ -86,7 +82,7 @@ public final class JnaNvml implements AdminNvml {
       if (result != NvmlCode.SUCCESS) {
         throw functions.failure(result, "NVML cannot start", NvmlCode.startAdvice(result));
       }
-      return new JnaNvml(new NumaNodes(Path.of("/sys")), functions, library, clockMs);
+      return new JnaNvml(functions, library, clockMs);
     } catch (NvmlException e) {
       library.close();
       throw e;
@@ -115,9 +111,8 @@ public final class JnaNvml implements AdminNvml {
     String pci = pciBusId(index, device);
     String uuid = uuid(index, device);
     String model = model(index, device);
-    functions.check(
-        "GPU " + index + " returns no minor number", "nvmlDeviceGetMinorNumber", device, scratch);
-    int minor = scratch.getInt(0);
+    int minor =
+        number("GPU " + index + " returns no minor number", "nvmlDeviceGetMinorNumber", device);
     GpuMemory memory = unlimited(memory(index, device), device);
     return new GpuInfo(
         index,
@@ -127,7 +122,7 @@ public final class JnaNvml implements AdminNvml {
         pci,
         memory.totalBytes(),
         memory.reservedBytes(),
-        numaNodes.of(pci),
+        NumaNodes.of(Path.of("/sys"), pci),
         computeMajor(device),
         migEnabled(device) ? Mig.ON : Mig.OFF);
   }
@@ -138,20 +133,22 @@ public final class JnaNvml implements AdminNvml {
         && scratch.getInt(0) == MIG_ENABLED;
   }
 
-  private String uuid(int index, long device) {
-    functions.check(
-        "GPU " + index + " returns no uuid", "nvmlDeviceGetUUID", device, scratch, TEXT_BYTES);
+  private String text(String what, String function, long device) {
+    functions.check(what, function, device, scratch, TEXT_BYTES);
     return scratch.getString(0, UTF_8);
   }
 
+  private String uuid(int index, long device) {
+    return text("GPU " + index + " returns no uuid", "nvmlDeviceGetUUID", device);
+  }
+
   private String model(int index, long device) {
-    functions.check(
-        "GPU " + index + " returns no product name",
-        "nvmlDeviceGetName",
-        device,
-        scratch,
-        TEXT_BYTES);
-    return scratch.getString(0, UTF_8);
+    return text("GPU " + index + " returns no product name", "nvmlDeviceGetName", device);
+  }
+
+  private int number(String what, String function, long device) {
+    functions.check(what, function, device, scratch);
+    return scratch.getInt(0);
   }
 
   @Override
@@ -183,15 +180,10 @@ public final class JnaNvml implements AdminNvml {
   private GpuInfo migDevice(GpuInfo gpu, int migIndex, long migDevice, MigCaps caps) {
     int index = gpu.index();
     String name = "MIG device " + index + ":" + migIndex;
-    functions.check(
-        name + " returns no GPU instance", "nvmlDeviceGetGpuInstanceId", migDevice, scratch);
-    int gpuInstance = scratch.getInt(0);
-    functions.check(
-        name + " returns no compute instance",
-        "nvmlDeviceGetComputeInstanceId",
-        migDevice,
-        scratch);
-    int computeInstance = scratch.getInt(0);
+    int gpuInstance =
+        number(name + " returns no GPU instance", "nvmlDeviceGetGpuInstanceId", migDevice);
+    int computeInstance =
+        number(name + " returns no compute instance", "nvmlDeviceGetComputeInstanceId", migDevice);
     String model = model(index, migDevice);
     String profile = MigProfile.of(model);
     List<String> nodes = caps.nodes(gpu.minor(), gpuInstance, computeInstance);
@@ -268,12 +260,8 @@ public final class JnaNvml implements AdminNvml {
 
   @Override
   public int computeMode(int index) {
-    functions.check(
-        "GPU " + index + " returns no compute mode",
-        "nvmlDeviceGetComputeMode",
-        handle(index),
-        scratch);
-    return scratch.getInt(0);
+    return number(
+        "GPU " + index + " returns no compute mode", "nvmlDeviceGetComputeMode", handle(index));
   }
 
   @Override
@@ -347,7 +335,9 @@ public final class JnaNvml implements AdminNvml {
       result = functions.call("nvmlDeviceGetMemoryInfo", device, scratch);
     }
     if (NvmlCode.unsupported(result)) {
-      return sharesSystemMemory(device) ? systemMemory.read() : GpuMemory.UNKNOWN;
+      return sharesSystemMemory(device)
+          ? SystemMemory.read(Path.of("/proc/meminfo"))
+          : GpuMemory.UNKNOWN;
     }
     functions.check(result, "GPU " + index + " returns no memory");
     return new GpuMemory(scratch.getLong(0), 0, scratch.getLong(MEMORY_USED_OFFSET));

@@ -9,18 +9,15 @@ import java.util.Locale;
 final class NumaNodes {
   private static final int UNKNOWN = -1;
 
-  private final Path sys;
-
-  NumaNodes(Path sys) {
-    this.sys = sys;
-  }
+  private NumaNodes() {}
 
   /**
    * -1 if the kernel does not say.
    *
+   * @param sys normally /sys
    * @param pciBusId as NVML writes it, with a domain of eight digits; the kernel's has four
    */
-  int of(String pciBusId) {
+  static int of(Path sys, String pciBusId) {
     String name = pciBusId.toLowerCase(Locale.ROOT).replaceFirst("^0000(?=[0-9a-f]{4}:)", "");
     try {
       String text = Files.readString(sys.resolve("bus/pci/devices/" + name + "/numa_node"));

@@ -11,21 +11,16 @@ final class SystemMemory {
   private static final Pattern TOTAL = Pattern.compile("(?m)^MemTotal: +(\\d+) kB$");
   private static final int KIB_SHIFT = 10;
 
-  private final Path meminfo;
-
-  /**
-   * @param meminfo the kernel's file, which shows the whole machine even in a container
-   */
-  SystemMemory(Path meminfo) {
-    this.meminfo = meminfo;
-  }
+  private SystemMemory() {}
 
   /**
    * Returns the total. How much the GPU uses stays unknown, since the kernel also counts processes
    * that do not use the GPU. Counted as use, their memory would leave no GPU free enough for a
    * whole share.
+   *
+   * @param meminfo the kernel's file, which shows the whole machine even in a container
    */
-  GpuMemory read() {
+  static GpuMemory read(Path meminfo) {
     try {
       Matcher line = TOTAL.matcher(Files.readString(meminfo));
       return line.find()

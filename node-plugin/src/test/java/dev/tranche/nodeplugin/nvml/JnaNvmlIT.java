@@ -311,8 +311,8 @@ class JnaNvmlIT {
     Path device = sys.resolve("bus/pci/devices/0000:3b:00.0");
     Files.createDirectories(device);
     Files.writeString(device.resolve("numa_node"), "1\n");
-    assertThat(new NumaNodes(sys).of("00000000:3B:00.0")).isEqualTo(1);
-    assertThat(new NumaNodes(sys).of("00000000:AF:00.0")).isEqualTo(-1);
+    assertThat(NumaNodes.of(sys, "00000000:3B:00.0")).isEqualTo(1);
+    assertThat(NumaNodes.of(sys, "00000000:AF:00.0")).isEqualTo(-1);
   }
 
   private static final int NOT_SUPPORTED = 3;
@@ -341,7 +341,7 @@ class JnaNvmlIT {
         gpu(0, "addressing=ats sm=37"),
         answer("nvmlDeviceGetMemoryInfo_v2", NOT_SUPPORTED),
         answer("nvmlDeviceGetMemoryInfo", NOT_SUPPORTED));
-    GpuMemory system = new SystemMemory(Path.of("/proc/meminfo")).read();
+    GpuMemory system = SystemMemory.read(Path.of("/proc/meminfo"));
     assertThat(system.totalBytes()).isPositive();
     try (Nvml nvml = JnaNvml.open(fake.root())) {
       assertThat(nvml.info(0).memoryTotalBytes()).isEqualTo(system.totalBytes());
@@ -363,12 +363,12 @@ class JnaNvmlIT {
     Path meminfo = Files.createTempFile("tranche", ".meminfo");
     Files.writeString(
         meminfo, "MemTotal:       1000 kB\nMemFree:   100 kB\nMemAvailable:    300 kB\n");
-    SystemMemory memory = new SystemMemory(meminfo);
-    assertThat(memory.read()).isEqualTo(new GpuMemory(1000 << 10, 0, GpuReading.UNKNOWN));
+    assertThat(SystemMemory.read(meminfo))
+        .isEqualTo(new GpuMemory(1000 << 10, 0, GpuReading.UNKNOWN));
     Files.writeString(meminfo, "MemFree:         100 kB\n");
-    assertThat(memory.read()).isEqualTo(GpuMemory.UNKNOWN);
+    assertThat(SystemMemory.read(meminfo)).isEqualTo(GpuMemory.UNKNOWN);
     Files.delete(meminfo);
-    assertThat(memory.read()).isEqualTo(GpuMemory.UNKNOWN);
+    assertThat(SystemMemory.read(meminfo)).isEqualTo(GpuMemory.UNKNOWN);
   }
 
   @Test
