@@ -23,7 +23,7 @@ final class FailingMachine implements Nvml {
   private static final int NO_PERMISSION = 4;
   private static final int DRIVER_NOT_LOADED = 9;
   private static final int GPU_IS_LOST = 15;
-  private static final int UNKNOWN_ERROR = 999;
+  static final int UNKNOWN_ERROR = 999;
 
   /** How a GPU answers. */
   enum State {
@@ -55,6 +55,12 @@ final class FailingMachine implements Nvml {
     Board(String uuid) {
       this.uuid = uuid;
     }
+
+    /** Turns MIG on, with these devices. */
+    void mig(String... uuids) {
+      migOn = true;
+      migDevices = List.of(uuids);
+    }
   }
 
   private record Raised(Board board, long xid) {}
@@ -72,6 +78,23 @@ final class FailingMachine implements Nvml {
   boolean driverLoaded = true;
   boolean waitFails;
   boolean subscribingFails;
+  boolean reportsErrors = true;
+  int waits;
+
+  /** Why MIG devices are left out. */
+  final List<String> leftOut = new ArrayList<>();
+
+  /** Whose processes were asked for. */
+  final List<String> queried = new ArrayList<>();
+
+  /** Delivered before those that are raised. */
+  final Deque<GpuEvent> events = new ArrayDeque<>();
+
+  Board list(String uuid) {
+    Board board = new Board(uuid);
+    listed.add(board);
+    return board;
+  }
 
   void raise(Board board, long xid) {
     errors.add(new Raised(board, xid));
@@ -117,7 +140,8 @@ final class FailingMachine implements Nvml {
   }
 
   @Override
-  public List<GpuInfo> migDevices(GpuInfo gpu, Consumer<String> leftOut) {
+  public List<GpuInfo> migDevices(GpuInfo gpu, Consumer<String> told) {
+    leftOut.forEach(told);
     Board board = answering(gpu.index());
     return board.migOn
         ? IntStream.range(0, board.migDevices.size())
@@ -153,7 +177,11 @@ final class FailingMachine implements Nvml {
 
   @Override
   public List<GpuProcess> processes(int index) {
-    Board board = answering(index);
+    queried.add("GPU " + index);
+    return processes(answering(index));
+  }
+
+  private static List<GpuProcess> processes(Board board) {
     if (board.processFailures > 0) {
       board.processFailures--;
       throw new NvmlException(UNKNOWN_ERROR, "no processes");
@@ -163,7 +191,8 @@ final class FailingMachine implements Nvml {
 
   @Override
   public List<GpuProcess> migProcesses(int index, int mig) {
-    return processes(index);
+    queried.add("MIG device " + index + ":" + mig);
+    return processes(answering(index));
   }
 
   @Override
@@ -178,15 +207,19 @@ final class FailingMachine implements Nvml {
       throw new NvmlException(UNKNOWN_ERROR, "cannot be watched");
     }
     subscribed.add(board.uuid);
-    return true;
+    return reportsErrors;
   }
 
   // One GPU that is gone ends the wait for the errors of all.
   @Override
   public Optional<GpuEvent> awaitEvent(int timeoutMs) {
+    waits++;
     checkDriver();
     if (waitFails) {
       throw new NvmlException(UNKNOWN_ERROR, "waiting failed");
+    }
+    if (!events.isEmpty()) {
+      return Optional.of(events.remove());
     }
     if (subscribed.stream().anyMatch(uuid -> !answersAs(uuid))) {
       throw new NvmlException(GPU_IS_LOST, "GPU is lost");

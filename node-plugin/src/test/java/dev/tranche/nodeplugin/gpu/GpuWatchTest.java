@@ -3,6 +3,8 @@ package dev.tranche.nodeplugin.gpu;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.tranche.nodeplugin.gpu.FailingMachine.Board;
+import dev.tranche.nodeplugin.gpu.FailingMachine.State;
 import dev.tranche.nodeplugin.health.Health;
 import dev.tranche.nodeplugin.health.HealthOptions;
 import dev.tranche.nodeplugin.health.XidPolicy;
@@ -10,7 +12,6 @@ import dev.tranche.nodeplugin.nvml.GpuEvent;
 import dev.tranche.nodeplugin.nvml.NvmlException;
 import dev.tranche.nodeplugin.usage.UsageReader;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
@@ -19,7 +20,9 @@ class GpuWatchTest {
   private static final long REOPEN_MS = 30_000;
 
   private long nowMs = 1_000_000;
-  private final InMemoryNvml nvml = new InMemoryNvml();
+  private final FailingMachine nvml = new FailingMachine();
+  private final Board a = nvml.list("GPU-a");
+  private final Board b = nvml.list("GPU-b");
 
   private GpuWatch watch(String disabled) {
     var watch =
@@ -71,7 +74,7 @@ class GpuWatchTest {
   @Test
   void eventOfNobodyKnown_isThatOfTheGpuThatDoesNotAnswer() throws Exception {
     GpuWatch watch = watch("");
-    nvml.uuids.set(0, "-GPU-a");
+    a.state = State.LOST;
     nvml.events.add(new GpuEvent(GpuEvent.ANY, 79));
     assertThat(watch.awaitError(0)).isTrue();
     assertThat(health(watch, "GPU-a").reason()).contains("XID 79");
@@ -81,9 +84,9 @@ class GpuWatchTest {
   @Test
   void eventOfNobodyKnown_isThatOfTheGpuThatIsGoneAlready() throws Exception {
     GpuWatch watch = watch("");
-    nvml.uuids.set(0, "-GPU-a");
+    a.state = State.LOST;
     watch.sample();
-    nvml.uuids = new ArrayList<>(List.of("GPU-b"));
+    nvml.listed.remove(a);
     watch.sample();
     nvml.events.add(new GpuEvent(GpuEvent.ANY, 79));
     assertThat(watch.awaitError(0)).isFalse();
@@ -93,7 +96,7 @@ class GpuWatchTest {
   @Test
   void failedSample_isNoLostGpu_norAreManyWhileItSaysWhoItIs() {
     GpuWatch watch = watch("");
-    nvml.unreadable = "GPU-a";
+    a.state = State.LOAD_FAILS;
     for (int i = 0; i < 2 * GpuSampler.FAILED_SAMPLES_MAX; i++) {
       watch.sample();
       assertThat(health(watch, "GPU-a").healthy()).isTrue();
@@ -105,14 +108,14 @@ class GpuWatchTest {
   @Test
   void gpuThatSaysNothing_isLost_afterSeveralSamples() {
     GpuWatch watch = watch("");
-    nvml.uuids.set(0, "?");
+    a.state = State.WITHOUT_HANDLE;
     for (int i = 1; i < GpuSampler.FAILED_SAMPLES_MAX; i++) {
       watch.sample();
       assertThat(health(watch, "GPU-a").healthy()).isTrue();
     }
     watch.sample();
     assertThat(health(watch, "GPU-a")).isInstanceOf(Health.Lost.class);
-    nvml.uuids.set(0, "GPU-a");
+    a.state = State.FINE;
     watch.sample();
     assertThat(health(watch, "GPU-a").healthy()).isTrue();
   }
@@ -120,7 +123,7 @@ class GpuWatchTest {
   @Test
   void sessionThatWorks_isClosedForALostGpu_everMoreSeldom() {
     GpuWatch watch = watch("");
-    nvml.uuids.set(0, "-GPU-a");
+    a.state = State.LOST;
     watch.sample();
     int reopened = 0;
     for (int i = 0; i < 60; i++) {
@@ -139,7 +142,7 @@ class GpuWatchTest {
   @Test
   void sessionWithoutAWorkingGpu_isClosedEachTime() {
     GpuWatch watch = watch("");
-    nvml.uuids.replaceAll(uuid -> "-" + uuid);
+    nvml.listed.forEach(board -> board.state = State.LOST);
     watch.sample();
     for (int i = 0; i < 10; i++) {
       nowMs += REOPEN_MS;
@@ -161,24 +164,24 @@ class GpuWatchTest {
   void lostGpu_thatEndsTheWaitOfAll_isSeenAtOnce_andTheOthersAreWatchedWithoutIt()
       throws Exception {
     GpuWatch watch = watch("");
-    nvml.uuids.set(0, "-GPU-a");
+    a.state = State.LOST;
     assertThat(watch.awaitError(0)).isTrue();
     assertThat(health(watch, "GPU-a")).isInstanceOf(Health.Lost.class);
-    assertThat(nvml.watched).containsExactly("GPU-b");
+    assertThat(nvml.subscribed).containsExactly("GPU-b");
     nvml.events.add(new GpuEvent(1, 94));
     assertThat(watch.awaitError(0)).isTrue();
     assertThat(health(watch, "GPU-b").reason()).contains("XID 94");
     assertThat(watch.unwatched()).isEmpty();
-    nvml.uuids.set(0, "GPU-a");
+    a.state = State.FINE;
     watch.sample();
-    assertThat(nvml.watched).containsExactlyInAnyOrder("GPU-a", "GPU-b");
+    assertThat(nvml.subscribed).containsExactlyInAnyOrder("GPU-a", "GPU-b");
   }
 
   @Test
   void waitThatFailsForGood_leavesAllGpusUnwatched_untilItWorks_andRestartsNvmlEverMoreSeldom()
       throws Exception {
     GpuWatch watch = watch("");
-    nvml.waitCode = InMemoryNvml.UNKNOWN_ERROR;
+    nvml.waitFails = true;
     int restarts = 0;
     for (int second = 0; second < 1_800; second++) {
       nowMs += 1_000;
@@ -200,7 +203,7 @@ class GpuWatchTest {
         .returns(2, NodeProblem::count)
         .satisfies(it -> assertThat(it.sentence()).contains("GPU-a, GPU-b", "waiting failed"));
     assertThat(watch.gpus()).allMatch(gpu -> gpu.health().healthy());
-    nvml.waitCode = 0;
+    nvml.waitFails = false;
     watch.sample();
     watch.awaitError(0);
     assertThat(watch.unwatched()).isEmpty();
@@ -210,40 +213,40 @@ class GpuWatchTest {
   @Test
   void waitThatFailsOnce_isTriedAgainAtOnce_andIsNoProblem() throws Exception {
     GpuWatch watch = watch("");
-    nvml.waitCode = InMemoryNvml.UNKNOWN_ERROR;
+    nvml.waitFails = true;
     watch.awaitError(0);
     assertThat(watch.unwatched()).isEmpty();
-    nvml.waitCode = 0;
+    nvml.waitFails = false;
     nvml.events.add(new GpuEvent(1, 94));
     assertThat(watch.awaitError(60_000)).isTrue();
   }
 
   @Test
   void gpuThatCannotBeWatched_isUnwatched_andTriedAgain() {
-    nvml.watchCode = InMemoryNvml.UNKNOWN_ERROR;
+    nvml.subscribingFails = true;
     GpuWatch watch = watch("");
     assertThat(watch.unwatched()).containsExactly("GPU-a", "GPU-b");
-    nvml.watchCode = 0;
+    nvml.subscribingFails = false;
     watch.sample();
     assertThat(watch.unwatched()).isEmpty();
-    assertThat(nvml.watched).containsExactlyInAnyOrder("GPU-a", "GPU-b");
+    assertThat(nvml.subscribed).containsExactlyInAnyOrder("GPU-a", "GPU-b");
   }
 
   @Test
   void gpuThatHasNeverToldWhoItIs_isAProblem_untilItDoes_andAKnownLostOneIsNot() {
-    nvml.uuids.set(0, "?GPU-a");
+    a.state = State.WITHOUT_HANDLE;
     GpuWatch watch = watch("");
     assertThat(watch.problems())
         .singleElement()
         .returns(NodeProblem.Reason.GPU_NOT_IDENTIFIED, NodeProblem::reason)
         .returns(1, NodeProblem::count)
-        .satisfies(it -> assertThat(it.sentence()).contains("2 GPUs", "GPU 0: Unknown Error"));
-    nvml.uuids.set(0, "GPU-a");
+        .satisfies(it -> assertThat(it.sentence()).contains("2 GPUs", "GPU 0: no handle"));
+    a.state = State.FINE;
     nowMs += REOPEN_MS;
     watch.restartNeeded();
     watch.open(nvml);
     assertThat(watch.problems()).isEmpty();
-    nvml.uuids.set(0, "-GPU-a");
+    a.state = State.LOST;
     watch.open(nvml);
     watch.sample();
     assertThat(watch.problems()).isEmpty();
@@ -251,9 +254,9 @@ class GpuWatchTest {
 
   @Test
   void migDeviceThatIsLeftOut_isAProblem_untilItIsGone() {
-    nvml.uuids.removeLast();
-    nvml.migDevices.put("GPU-a", List.of("MIG-1"));
-    nvml.unnamedMigDevices.add("it has no profile");
+    nvml.listed.remove(b);
+    a.mig("MIG-1");
+    nvml.leftOut.add("it has no profile");
     GpuWatch watch = watch("");
     assertThat(uuids(watch)).containsExactly("GPU-a", "MIG-1");
     assertThat(watch.problems())
@@ -261,7 +264,7 @@ class GpuWatchTest {
         .returns(NodeProblem.Reason.GPU_NOT_IDENTIFIED, NodeProblem::reason)
         .returns(1, NodeProblem::count)
         .satisfies(it -> assertThat(it.sentence()).contains("GPU 0: it has no profile"));
-    nvml.unnamedMigDevices.clear();
+    nvml.leftOut.clear();
     nowMs += REOPEN_MS;
     watch.sample();
     assertThat(watch.problems()).isEmpty();
@@ -270,24 +273,24 @@ class GpuWatchTest {
   @Test
   void loadThatCannotBeRead_isAProblem() {
     GpuWatch watch = watch("");
-    nvml.unreadable = "GPU-b";
+    b.state = State.LOAD_FAILS;
     for (int i = 0; i < GpuSampler.FAILED_SAMPLES_MAX; i++) {
       watch.sample();
     }
     assertThat(watch.problems())
         .extracting(NodeProblem::reason)
         .containsExactly(NodeProblem.Reason.GPU_LOAD_UNREADABLE);
-    nvml.unreadable = "";
+    b.state = State.FINE;
     watch.sample();
     assertThat(watch.problems()).isEmpty();
   }
 
   @Test
   void moreMemoryErrors_areAFault_thoseFromBeforeAreNot() {
-    nvml.eccErrors = 3;
+    a.eccErrors = 3;
     GpuWatch watch = watch("");
     assertThat(health(watch, "GPU-a").healthy()).isTrue();
-    nvml.eccErrors = 4;
+    a.eccErrors = 4;
     watch.sample();
     assertThat(health(watch, "GPU-a").reason()).contains("4 uncorrectable");
   }
@@ -295,14 +298,14 @@ class GpuWatchTest {
   @Test
   void gpuThatIsLost_leavesTheOthers_andReturnsWithANewSession() {
     GpuWatch watch = watch("");
-    nvml.uuids.set(0, "-GPU-a");
+    a.state = State.LOST;
     watch.sample();
     assertThat(health(watch, "GPU-a")).isInstanceOf(Health.Lost.class);
     assertThat(health(watch, "GPU-b").healthy()).isTrue();
     assertThat(watch.restartNeeded()).isFalse();
     nowMs += REOPEN_MS;
     assertThat(watch.restartNeeded()).isTrue();
-    nvml.uuids.set(0, "GPU-a");
+    a.state = State.FINE;
     watch.open(nvml);
     watch.sample();
     assertThat(watch.gpus()).allMatch(gpu -> gpu.health().healthy());
@@ -313,7 +316,7 @@ class GpuWatchTest {
   @Test
   void gpuThatIsListedNoMore_isLost_andTheOtherIsReadAtItsNewIndex() throws Exception {
     GpuWatch watch = watch("");
-    nvml.uuids = new ArrayList<>(List.of("GPU-b"));
+    nvml.listed.remove(a);
     watch.sample();
     assertThat(health(watch, "GPU-a").reason()).contains("no longer lists this GPU");
     GpuStatus other = watch.gpus().get(1);
@@ -328,30 +331,16 @@ class GpuWatchTest {
   @Test
   void nvmlThatIsGone_losesAllGpus_untilItIsOpenAgain() {
     GpuWatch watch = watch("");
-    nvml.gone = true;
+    nvml.driverLoaded = false;
     assertThatThrownBy(watch::sample).isInstanceOf(NvmlException.class);
     watch.closed("reloading");
     assertThat(watch.gpus())
         .hasSize(2)
         .allMatch(gpu -> gpu.health() instanceof Health.Lost && gpu.load() == null);
-    nvml.gone = false;
+    nvml.driverLoaded = true;
     watch.open(nvml);
     watch.sample();
     assertThat(watch.gpus()).allMatch(gpu -> gpu.health().healthy());
-  }
-
-  @Test
-  void gpuThatFailsUnexpectedly_leavesTheOthers() {
-    nvml.uuids.set(0, "?");
-    GpuWatch watch = watch("");
-    assertThat(watch.gpus())
-        .singleElement()
-        .matches(gpu -> gpu.info().uuid().equals("GPU-b") && gpu.health().healthy());
-    nowMs += REOPEN_MS;
-    assertThat(watch.restartNeeded()).isTrue();
-    nvml.uuids.set(0, "GPU-a");
-    watch.open(nvml);
-    assertThat(watch.gpus()).hasSize(2);
   }
 
   private static List<String> uuids(GpuWatch watch) {
@@ -360,35 +349,35 @@ class GpuWatchTest {
 
   @Test
   void migDevices_comeAndGoWhileNvmlIsOpen_behindTheirGpu() {
-    nvml.migDevices.put("GPU-a", List.of());
+    a.mig();
     GpuWatch watch = watch("");
-    nvml.migDevices.put("GPU-a", List.of("MIG-1", "MIG-2"));
+    a.mig("MIG-1", "MIG-2");
     watch.sample();
     assertThat(uuids(watch)).containsExactly("GPU-a", "GPU-b");
     nowMs += REOPEN_MS;
     watch.sample();
     assertThat(uuids(watch)).containsExactly("GPU-a", "MIG-1", "MIG-2", "GPU-b");
-    nvml.migDevices.put("GPU-a", List.of("MIG-2"));
+    a.mig("MIG-2");
     nowMs += REOPEN_MS;
     watch.sample();
     assertThat(uuids(watch)).containsExactly("GPU-a", "MIG-2", "GPU-b");
-    nvml.migDevices.clear();
+    a.migOn = false;
     watch.open(nvml);
     assertThat(uuids(watch)).containsExactly("GPU-a", "GPU-b");
   }
 
   @Test
   void processes_areQueriedOnMigDevices_notOnTheirGpu() {
-    nvml.migDevices.put("GPU-a", List.of("MIG-1", "MIG-2"));
+    a.mig("MIG-1", "MIG-2");
     watch("");
     assertThat(nvml.queried).containsExactly("MIG device 0:0", "MIG device 0:1", "GPU 1");
   }
 
   @Test
   void migDevicesOfAGpuThatIsGone_areLostWithIt() {
-    nvml.migDevices.put("GPU-b", List.of("MIG-1"));
+    b.mig("MIG-1");
     GpuWatch watch = watch("");
-    nvml.uuids.removeLast();
+    nvml.listed.remove(b);
     watch.sample();
     assertThat(health(watch, "MIG-1")).isInstanceOf(Health.Lost.class);
   }
@@ -401,9 +390,9 @@ class GpuWatchTest {
     watch.awaitError(0);
     watch.awaitError(0);
     watch.closed("NVML is gone");
-    nvml.uuids.set(1, "-GPU-b");
+    b.state = State.LOST;
     watch.open(nvml);
-    nvml.uuids.set(1, "GPU-b");
+    b.state = State.FINE;
     watch.open(nvml);
     watch.sample();
     assertThat(health(watch, "GPU-a").reason()).contains("XID 48");
@@ -416,11 +405,11 @@ class GpuWatchTest {
 
   @Test
   void nodeWithoutGpu_looksAgain() {
-    nvml.uuids = new ArrayList<>();
+    nvml.listed.clear();
     GpuWatch watch = watch("");
     nowMs += REOPEN_MS;
     assertThat(watch.restartNeeded()).isTrue();
-    nvml.uuids = new ArrayList<>(List.of("GPU-a"));
+    nvml.listed.add(a);
     watch.open(nvml);
     assertThat(watch.gpus()).hasSize(1);
   }
@@ -429,7 +418,7 @@ class GpuWatchTest {
   void changes_areThoseOfHealth() {
     GpuWatch watch = watch("");
     List<GpuStatus> before = watch.gpus();
-    nvml.uuids.set(0, "-GPU-a");
+    a.state = State.LOST;
     watch.sample();
     List<GpuStatus> lost = watch.gpus();
     assertThat(HealthChange.between(before, lost))

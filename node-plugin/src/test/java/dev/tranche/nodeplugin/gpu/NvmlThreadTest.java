@@ -3,6 +3,8 @@ package dev.tranche.nodeplugin.gpu;
 import static dev.tranche.nodeplugin.Eventually.eventually;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.tranche.nodeplugin.gpu.FailingMachine.Board;
+import dev.tranche.nodeplugin.gpu.FailingMachine.State;
 import dev.tranche.nodeplugin.health.HealthOptions;
 import dev.tranche.nodeplugin.health.XidPolicy;
 import dev.tranche.nodeplugin.nvml.NvmlException;
@@ -17,12 +19,13 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 class NvmlThreadTest {
   private final List<String> calls = new CopyOnWriteArrayList<>();
-  private final InMemoryNvml nvml = new InMemoryNvml();
+  private final FailingMachine nvml = new FailingMachine();
+  private final Board first = nvml.list("GPU-a");
+  private final Board other = nvml.list("GPU-b");
 
   @ParameterizedTest
-  @CsvSource({"GPU-b, restarting gone", "-GPU-b, gone"})
-  void restartThatInterruptsWorkingGpus_isTold(String other, String told) {
-    nvml.uuids = List.of("GPU-a", "GPU-b");
+  @CsvSource({"FINE, restarting gone", "LOST, gone"})
+  void restartThatInterruptsWorkingGpus_isTold(State later, String told) {
     LongSupplier clockMs = () -> System.nanoTime() / 1_000_000;
     var watch =
         new GpuWatch(
@@ -34,13 +37,13 @@ class NvmlThreadTest {
         new NvmlThread(
             () -> {
               if (sessions.isEmpty()) {
-                throw new NvmlException(InMemoryNvml.UNKNOWN_ERROR, "Unknown Error");
+                throw new NvmlException(FailingMachine.UNKNOWN_ERROR, "Unknown Error");
               }
               return sessions.pop();
             },
             watch,
             10,
-            new Calls(List.of("-GPU-a", other)))) {
+            new Calls(later))) {
       thread.start();
       eventually("the restart has failed", () -> calls.contains("gone"));
     }
@@ -48,9 +51,9 @@ class NvmlThreadTest {
   }
 
   private final class Calls implements NvmlThread.Listener {
-    private final List<String> later;
+    private final State later;
 
-    Calls(List<String> later) {
+    Calls(State later) {
       this.later = later;
     }
 
@@ -69,7 +72,8 @@ class NvmlThreadTest {
 
     @Override
     public void sampled(List<GpuStatus> gpus) {
-      nvml.uuids = later;
+      first.state = State.LOST;
+      other.state = later;
     }
 
     @Override
