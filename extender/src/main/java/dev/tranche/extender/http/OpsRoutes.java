@@ -16,6 +16,7 @@ import io.vertx.core.Vertx;
 import io.vertx.core.http.HttpServerRequest;
 import java.io.IOException;
 import java.io.OutputStream;
+import java.util.concurrent.Semaphore;
 import java.util.function.Supplier;
 import java.util.zip.GZIPOutputStream;
 import org.slf4j.Logger;
@@ -25,6 +26,10 @@ import org.slf4j.LoggerFactory;
 public final class OpsRoutes {
   private static final String ACCEPT_ENCODING = "Accept-Encoding";
   private static final int GZIP_BUFFER_BYTES = 16 * 1024;
+
+  /** Each Prometheus sends one at a time. */
+  private static final int AT_ONCE_MAX = 2;
+
   private static final Logger LOG = LoggerFactory.getLogger(OpsRoutes.class);
 
   private final Loop loop;
@@ -62,11 +67,10 @@ public final class OpsRoutes {
 
   /** Limits concurrent scrapes, since each takes time that decisions need. */
   private Handler<HttpServerRequest> limitedMetrics(Vertx vertx) {
-    var places = new ScrapePlaces();
+    var places = new Semaphore(AT_ONCE_MAX);
     return call -> {
-      var page = new PageStreamer(call.response());
-      if (places.tryAcquire(page)) {
-        metrics(vertx, call, page).onComplete(done -> places.release(page));
+      if (places.tryAcquire()) {
+        metrics(vertx, call).onComplete(done -> places.release());
       } else {
         shed.increment();
         call.response().putHeader("Retry-After", "1");
@@ -79,7 +83,8 @@ public final class OpsRoutes {
    * Writes metrics on a worker: they are long for thousands of nodes, and health checks must not
    * wait for them.
    */
-  private Future<?> metrics(Vertx vertx, HttpServerRequest call, PageStreamer page) {
+  private Future<?> metrics(Vertx vertx, HttpServerRequest call) {
+    var page = new PageStreamer(call.response());
     var response =
         call.response()
             .putHeader("Content-Type", OpsPort.METRICS_TYPE)

@@ -12,7 +12,6 @@ import io.vertx.core.http.HttpServer;
 import io.vertx.core.http.HttpServerOptions;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.net.PemKeyCertOptions;
-import io.vertx.core.net.ServerSSLOptions;
 import io.vertx.core.net.SocketAddress;
 import org.jspecify.annotations.Nullable;
 
@@ -62,22 +61,6 @@ public final class VerbServer {
    */
   public Future<Void> serve(
       @Nullable PemKeyCertOptions certificate, @Nullable ClientCertificates clients) {
-    HttpServer open = server;
-    if (open != null) {
-      var renewed = new ServerSSLOptions().setKeyCertOptions(certificate);
-      if (clients != null) {
-        renewed.setClientAuth(ClientAuth.REQUIRED).setTrustOptions(clients.authorities());
-      }
-      return open.updateSSLOptions(renewed).mapEmpty();
-    }
-    return loop.submit(() -> listen(certificate, clients))
-        .compose(listens -> listens)
-        .onSuccess(listens -> server = listens)
-        .mapEmpty();
-  }
-
-  private Future<HttpServer> listen(
-      @Nullable PemKeyCertOptions certificate, @Nullable ClientCertificates clients) {
     var options = new HttpServerOptions().setIdleTimeout(IDLE_S_MAX);
     if (certificate != null) {
       options.setSsl(true).setKeyCertOptions(certificate);
@@ -85,6 +68,17 @@ public final class VerbServer {
     if (clients != null) {
       options.setClientAuth(ClientAuth.REQUIRED).setTrustOptions(clients.authorities());
     }
+    HttpServer open = server;
+    return open != null
+        ? open.updateSSLOptions(options.getSslOptions()).mapEmpty()
+        : loop.submit(() -> listen(options, clients))
+            .compose(listens -> listens)
+            .onSuccess(listens -> server = listens)
+            .mapEmpty();
+  }
+
+  private Future<HttpServer> listen(
+      HttpServerOptions options, @Nullable ClientCertificates clients) {
     // kube-scheduler would otherwise keep its connection and go on asking the previous leader.
     return listening
         .http1(

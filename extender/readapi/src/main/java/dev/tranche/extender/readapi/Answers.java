@@ -62,8 +62,8 @@ final class Answers {
   private final InvariantSampler invariants;
   private final WhatIfAnswers whatIfs;
   private final PodMetrics podMetrics = new PodMetrics();
-  private final ViewRate explanationRate =
-      new ViewRate("explanations", EXPLANATIONS_PER_SECOND_MAX);
+  private final RequestRate explanationRate =
+      new RequestRate("explanations", EXPLANATIONS_PER_SECOND_MAX);
   private SoftReference<@Nullable Snapshot> latest = new SoftReference<>(null);
   private SoftReference<@Nullable Changes> changes = new SoftReference<>(null);
 
@@ -200,8 +200,7 @@ final class Answers {
                   namespace + "/" + name,
                   "names of Kubernetes: lower case letters, digits, dashes and dots")));
     }
-    Optional<Problem> tooMany =
-        explanationRate.refusal(route.view(), sources.clockMs().getAsLong());
+    Optional<Problem> tooMany = explanationRate.refusal(sources.clockMs().getAsLong());
     if (tooMany.isPresent()) {
       return refused(tooMany.get());
     }

@@ -20,6 +20,7 @@ import dev.tranche.process.meters.Meters;
 import dev.tranche.process.settings.HostPort;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
+import io.vertx.core.http.ClientAuth;
 import io.vertx.core.http.HttpServerOptions;
 import io.vertx.core.net.PemKeyCertOptions;
 import java.util.List;
@@ -191,13 +192,13 @@ public final class ReadApi {
   public void start() {
     histories.start();
     invariants.start();
-    local.open(options());
+    local.serve(options());
   }
 
   /** Opens the ports over TLS with the first certificate; the later ones renew it. */
   public synchronized void setCertificate(PemKeyCertOptions newest) {
     certificate = newest;
-    remote.setCertificate(options().setSsl(true), newest, null);
+    remote.serve(options().setSsl(true).setKeyCertOptions(newest));
     renewProxied();
   }
 
@@ -210,7 +211,12 @@ public final class ReadApi {
 
   private void renewProxied() {
     if (certificate != null && frontProxy != null) {
-      proxied.setCertificate(options().setSsl(true), certificate, frontProxy.trust());
+      proxied.serve(
+          options()
+              .setSsl(true)
+              .setKeyCertOptions(certificate)
+              .setClientAuth(ClientAuth.REQUIRED)
+              .setTrustOptions(frontProxy.trust()));
     }
   }
 

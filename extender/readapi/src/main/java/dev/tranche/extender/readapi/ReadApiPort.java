@@ -5,13 +5,9 @@ import dev.tranche.process.meters.Meters;
 import dev.tranche.process.settings.HostPort;
 import io.vertx.core.Handler;
 import io.vertx.core.Vertx;
-import io.vertx.core.http.ClientAuth;
 import io.vertx.core.http.HttpServer;
 import io.vertx.core.http.HttpServerOptions;
 import io.vertx.core.http.HttpServerRequest;
-import io.vertx.core.net.PemKeyCertOptions;
-import io.vertx.core.net.PemTrustOptions;
-import io.vertx.core.net.ServerSSLOptions;
 import io.vertx.core.net.SocketAddress;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -29,8 +25,7 @@ final class ReadApiPort {
   private final @Nullable HostPort address;
   private final ListeningPort listening;
   private final Handler<HttpServerRequest> requests;
-  private @Nullable PemKeyCertOptions certificate;
-  private @Nullable PemTrustOptions clients;
+  private @Nullable HttpServerOptions options;
   private volatile @Nullable HttpServer server;
 
   /**
@@ -51,19 +46,25 @@ final class ReadApiPort {
     }
   }
 
-  /** Opens the port, with the newest certificate if it has one. */
-  synchronized void open(HttpServerOptions options) {
+  /** Opens the port. If it is open, new handshakes use these certificates. */
+  synchronized void serve(HttpServerOptions newest) {
+    HttpServer open = server;
+    options = newest;
+    if (open == null) {
+      open();
+    } else {
+      open.updateSSLOptions(newest.getSslOptions())
+          .onFailure(failure -> LOG.error("the read API's certificate was not renewed", failure));
+    }
+  }
+
+  private synchronized void open() {
+    HttpServerOptions newest = options;
     HostPort to = address;
-    if (to == null) {
+    if (newest == null || to == null) {
       return;
     }
-    if (certificate != null) {
-      options.setKeyCertOptions(certificate);
-    }
-    if (clients != null) {
-      options.setClientAuth(ClientAuth.REQUIRED).setTrustOptions(clients);
-    }
-    HttpServer opening = listening.http1WithChunkedBodies(options, () -> false, requests);
+    HttpServer opening = listening.http1WithChunkedBodies(newest, () -> false, requests);
     server = opening;
     opening
         .listen(SocketAddress.inetSocketAddress(to.port(), to.host()))
@@ -76,31 +77,8 @@ final class ReadApiPort {
                   listening.name(),
                   OPEN_AGAIN_MS / 1_000,
                   failure);
-              vertx.setTimer(OPEN_AGAIN_MS, due -> open(options));
+              vertx.setTimer(OPEN_AGAIN_MS, due -> open());
             });
-  }
-
-  /**
-   * Sets the certificate. The first one opens the port; new handshakes use a later one.
-   *
-   * @param admitted the authorities of the only clients that are admitted; null: all clients
-   */
-  synchronized void setCertificate(
-      HttpServerOptions options, PemKeyCertOptions newest, @Nullable PemTrustOptions admitted) {
-    boolean first = certificate == null;
-    certificate = newest;
-    clients = admitted;
-    HttpServer open = server;
-    if (first) {
-      open(options);
-    } else if (open != null) {
-      var renewed = new ServerSSLOptions().setKeyCertOptions(newest);
-      if (admitted != null) {
-        renewed.setClientAuth(ClientAuth.REQUIRED).setTrustOptions(admitted);
-      }
-      open.updateSSLOptions(renewed)
-          .onFailure(failure -> LOG.error("the read API's certificate was not renewed", failure));
-    }
   }
 
   int boundPort() {

@@ -35,19 +35,14 @@ final class WhatIfAnswers {
 
   static final int AT_ONCE_MAX = 2;
 
-  static final int AT_ONCE_OF_NAMESPACES_MAX = 1;
-
   private static final String COUNT = "count";
   private static final List<Field> COUNT_FIELD = List.of(Field.any(COUNT));
 
   private final Vertx vertx;
   private final ReadApi.Sources sources;
   private final PodBody pods;
-  private final ViewRate rate = new ViewRate("what-if requests", PER_SECOND_MAX);
-  private final Semaphore free = new Semaphore(AT_ONCE_MAX);
-
-  /** Of readers of single namespaces: they leave the others' places alone. */
-  private final Semaphore freeOfNamespaces = new Semaphore(AT_ONCE_OF_NAMESPACES_MAX);
+  private final RequestRate rate = new RequestRate("what-if requests", PER_SECOND_MAX);
+  private final Semaphore places = new Semaphore(AT_ONCE_MAX);
 
   WhatIfAnswers(Vertx vertx, ReadApi.Sources sources) {
     this.vertx = vertx;
@@ -74,11 +69,10 @@ final class WhatIfAnswers {
   }
 
   private Future<Answer> limited(View view, OptionalInt copies, Buffer body) {
-    Optional<Problem> tooMany = rate.refusal(view, sources.clockMs().getAsLong());
+    Optional<Problem> tooMany = rate.refusal(sources.clockMs().getAsLong());
     if (tooMany.isPresent()) {
       return refused(tooMany.get());
     }
-    Semaphore places = view.namespace().isPresent() ? freeOfNamespaces : free;
     if (!places.tryAcquire()) {
       return refused(
           Problem.tooMany("other what-if requests are being answered; retry in a second"));

@@ -1,7 +1,6 @@
 package dev.tranche.extender.readapi.access;
 
 import com.github.benmanes.caffeine.cache.AsyncCache;
-import com.github.benmanes.caffeine.cache.Cache;
 import com.github.benmanes.caffeine.cache.Caffeine;
 import com.github.benmanes.caffeine.cache.Ticker;
 import dev.tranche.api.Printable;
@@ -26,7 +25,7 @@ import org.slf4j.LoggerFactory;
 /**
  * Decides who may read. The API server says whose token it is and whether that user may read; its
  * verdict is remembered for a short time. Refused tokens are limited by address, and refused users
- * by name; a caller that was allowed recently is exempt.
+ * by name.
  */
 public final class Access {
   /**
@@ -40,12 +39,6 @@ public final class Access {
 
   /** How long a verdict is remembered: a right may be revoked, and a new one takes effect soon. */
   public static final Duration REMEMBERED_FOR = Duration.ofSeconds(10);
-
-  /**
-   * How long an allowed token stays exempt from the limit. An open page's token can thus always be
-   * reviewed, whatever others behind its address send.
-   */
-  private static final Duration EXEMPT_FOR = Duration.ofMinutes(5);
 
   static final int REMEMBERED_MAX = 4_096;
 
@@ -62,9 +55,6 @@ public final class Access {
 
   /** Keyed by the caller's digest, so that no token stays in memory, and by the right. */
   private final AsyncCache<String, Verdict> verdicts;
-
-  /** The keys that the API server allowed at their last review. */
-  private final Cache<String, Verdict> allowed;
 
   /** The API server's verdict on a caller and a right. */
   public sealed interface Verdict {
@@ -88,16 +78,13 @@ public final class Access {
     this.reviews = reviews;
     this.clusterRole = clusterRole;
     this.ticker = ticker;
-    this.verdicts = remembered(REMEMBERED_FOR, ticker).buildAsync();
-    this.allowed = remembered(EXEMPT_FOR, ticker).build();
-  }
-
-  private static Caffeine<Object, Object> remembered(Duration time, Ticker ticker) {
-    return Caffeine.newBuilder()
-        .maximumSize(REMEMBERED_MAX)
-        .ticker(ticker)
-        .executor(Runnable::run)
-        .expireAfterWrite(time);
+    this.verdicts =
+        Caffeine.newBuilder()
+            .maximumSize(REMEMBERED_MAX)
+            .ticker(ticker)
+            .executor(Runnable::run)
+            .expireAfterWrite(REMEMBERED_FOR)
+            .buildAsync();
   }
 
   public long remembered() {
@@ -152,8 +139,7 @@ public final class Access {
     String key = digest + right;
     CompletableFuture<Verdict> known = verdicts.getIfPresent(key);
     if (known == null) {
-      boolean limited = allowed.getIfPresent(key) == null;
-      if (limited && !tryAcquire(sender)) {
+      if (!tryAcquire(sender)) {
         return refusedWith(Problem.tooMany(caller.tooManyRefused()));
       }
       known =
@@ -162,8 +148,7 @@ public final class Access {
               (same, executor) ->
                   reviews
                       .review(caller, right)
-                      .onSuccess(verdict -> reviewed(key, verdict))
-                      .onComplete(answer -> giveBack(answer, limited, sender))
+                      .onComplete(answer -> giveBack(answer, sender))
                       .toCompletionStage()
                       .toCompletableFuture());
     }
@@ -188,20 +173,12 @@ public final class Access {
     return limiter.tryAcquire(address, TimeUnit.NANOSECONDS.toMillis(ticker.read()));
   }
 
-  private void reviewed(String key, Verdict verdict) {
-    if (verdict instanceof Verdict.Allowed) {
-      allowed.put(key, verdict);
-    } else {
-      allowed.invalidate(key);
-    }
-  }
-
   /**
    * Gives the permit back unless the token was refused. A failed review says nothing about the
    * token.
    */
-  private synchronized void giveBack(AsyncResult<Verdict> answer, boolean limited, String address) {
-    if (limited && (answer.failed() || answer.result() instanceof Verdict.Allowed)) {
+  private synchronized void giveBack(AsyncResult<Verdict> answer, String address) {
+    if (answer.failed() || answer.result() instanceof Verdict.Allowed) {
       limiter.accepted(address);
     }
   }

@@ -86,36 +86,6 @@ final class AccessTest {
         .isEmpty();
   }
 
-  /** An open page is reviewed every few seconds, whatever others behind its address send. */
-  @Test
-  void tokenThatWasAccepted_isReviewedAgain_whateverItsAddressSends() {
-    refusal("Bearer t");
-    pass(Access.REMEMBERED_FOR);
-    sendRefused();
-    assertThat(refusal("Bearer t")).isEmpty();
-  }
-
-  @Test
-  void tokenThatWasTakenBack_isLimitedAsAnyOther() {
-    refusal("Bearer t");
-    pass(Access.REMEMBERED_FOR);
-    answer = Future.succeededFuture(new Verdict.Unknown());
-    assertThat(refusal("Bearer t").orElseThrow().status()).isEqualTo(401);
-    pass(Access.REMEMBERED_FOR);
-    sendRefused();
-    assertThat(refusal("Bearer t").orElseThrow().status()).isEqualTo(429);
-  }
-
-  /** As many as one address may, and more. */
-  private void sendRefused() {
-    Future<Verdict> before = answer;
-    answer = Future.succeededFuture(new Verdict.Unknown());
-    for (int i = 0; i <= Access.REFUSED_BURST; i++) {
-      refusal("Bearer refused-" + i);
-    }
-    answer = before;
-  }
-
   @Test
   void acceptedTokens_areNotLimited_andOnlySomeAreRemembered() {
     for (int i = 0; i < 2 * Access.REMEMBERED_MAX; i++) {
