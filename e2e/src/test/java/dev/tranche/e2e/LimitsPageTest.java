@@ -36,8 +36,6 @@ class LimitsPageTest {
           new Size("pending pods", "extender/UnschedulablePods", "PODS_MAX"),
           new Size("a namespace", "extender/BudgetStore", "PER_NAMESPACE_MAX"),
           new Size("a namespace", "extender/BudgetStore", "BUDGET_CHARS_MAX"),
-          new Size("a namespace", "extender/BudgetStore", "CHARS_MAX"),
-          new Size("a namespace", "extender/BudgetStore", "COUNT_MAX"),
           new Size("pod groups", "extender/Gangs", "GROUPS_MAX"),
           new Size("pod groups", "extender/Gangs", "MEMBERS_MAX"),
           new Size("requests of kube-scheduler", "extender/RequestLimiter", "CALLS_MAX"),

@@ -16,16 +16,6 @@ final class StateGauges {
         "Pods not kept in memory since the start because too many wait, have ended or are on"
             + " unknown nodes; they are still placed.",
         core.ledger::droppedPods);
-    metrics.gauge(
-        "tranche.extender.pods.uncounted",
-        "Pods that are not kept because their node has too many; the node counts as taken until"
-            + " they are gone.",
-        core.ledger::uncountedPods);
-    metrics.gauge(
-        "tranche.extender.budgets.unread",
-        "PodDisruptionBudgets that are too many or too large to read; all pods of their namespaces"
-            + " count as protected.",
-        core.budgets::unread);
     metrics.gauge("tranche.extender.streams", "Open streams of nodes.", streams::size);
     metrics.gauge(
         "tranche.pending.fragmented.pods",

@@ -17,6 +17,7 @@ import io.prometheus.metrics.model.snapshots.MetricSnapshots;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.BooleanSupplier;
@@ -64,7 +65,7 @@ public final class GpuCollector implements MultiCollector {
                   g -> g.view().measured() ? 1 : 0),
           new RowCollector<>(
                   () -> latest().inspection().holdsByStage().entrySet(),
-                  stage -> Labels.of("stage", stage.getKey()))
+                  stage -> Labels.of("stage", stage.getKey().name().toLowerCase(Locale.ROOT)))
               .gauge(
                   "tranche_extender_holds",
                   "Holds of pods on GPUs, by stage; confirmed ones are bound and read back.",

@@ -303,18 +303,12 @@ public final class ReportReader {
     }
     var held = new HashMap<String, Integer>();
     echo.getHeldList().forEach(s -> held.merge(s.getUuid(), s.getReplicas(), Integer::sum));
-    boolean complete = !held.isEmpty();
-    if (!complete) {
-      int of = echo.getReplicasPerGpu();
-      Placement.of(containers).held().forEach((uuid, n) -> held.put(uuid, Math.max(n, of)));
-    }
     return new Assignment(
         echo.getPodUid(),
         echo.getNamespace() + "/" + echo.getPod(),
         echo.getResource(),
-        new Placement(containers, held),
+        held.isEmpty() ? Placement.of(containers) : new Placement(containers, held),
         echo.getReplicasPerGpu(),
-        complete,
         Map.of());
   }
 }

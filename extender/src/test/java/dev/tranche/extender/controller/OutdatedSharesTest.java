@@ -119,6 +119,17 @@ class OutdatedSharesTest {
 
   private static GpuFacts gpu(int replicas) {
     return new GpuFacts(
-        "GPU-" + replicas, 0, "Tesla T4", Names.RESOURCE, replicas, 10L << 30, true, "", 0, "", 0);
+        "GPU-" + replicas,
+        0,
+        "Tesla T4",
+        Names.RESOURCE,
+        replicas,
+        10L << 30,
+        true,
+        "",
+        0,
+        "",
+        0,
+        Map.of());
   }
 }

@@ -26,7 +26,7 @@ final class UnknownUuidsTest {
           events);
 
   private static GpuFacts gpu(String uuid) {
-    return new GpuFacts(uuid, 0, "T4", Names.RESOURCE, 10, 1L << 30, true, "", 0, "", 0);
+    return new GpuFacts(uuid, 0, "T4", Names.RESOURCE, 10, 1L << 30, true, "", 0, "", 0, Map.of());
   }
 
   private void pod(String name, String list) {

@@ -224,6 +224,24 @@ final class ExtenderReaderTest {
         .isEqualTo(new NodeNeeds(1_500, 2_048, 1L << 30, constrained));
   }
 
+  @Test
+  void needs_ofInitContainers_areThoseOfTheLargest_besideTheSidecars() throws Exception {
+    String json =
+        """
+        {"Pod": {"metadata": {"name": "p", "namespace": "n", "uid": "u"}, "spec": {
+          "overhead": {"cpu": "50m", "memory": "1Mi"}, "initContainers": [
+          {"name": "i", "resources": {"requests": {"cpu": "500m"}}},
+          {"name": "s", "restartPolicy": "Always", "resources": {"requests": {"cpu": "100m", "memory": "10Mi"}}},
+          {"name": "j", "resources": {"requests": {"cpu": "900m", "memory": "5Mi"}}}], "containers": [
+          {"name": "a", "resources": {"limits": {"nvidia.com/gpu": "1"}, "requests": {"nvidia.com/gpu": "1",
+            "cpu": "200m", "memory": "20Mi"}}},
+          {"name": "b", "resources": {"requests": {"cpu": "300m", "memory": "20Mi"}}}]}}}
+        """;
+    byte[] body = json.getBytes(StandardCharsets.UTF_8);
+    assertThat(reader.preemption(body).pod().orElseThrow().preemption().needs())
+        .isEqualTo(new NodeNeeds(1_050, 51 << 20, 0, false));
+  }
+
   @ParameterizedTest
   @CsvSource(
       delimiter = ';',

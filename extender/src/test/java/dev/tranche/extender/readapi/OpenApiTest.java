@@ -53,7 +53,9 @@ final class OpenApiTest {
             1,
             world.nowMs,
             Map.of("ns/held", 2 * FakeWorld.GIB),
-            Map.of("ns/held", 0.2));
+            Map.of("ns/held", 0.2),
+            null,
+            true);
     world.report(
         "a", Map.of("a0", reading), new FakeWorld.Gpu("a0", 0, 0), new FakeWorld.Gpu("a1", 0, 0));
     world.report("b", new FakeWorld.Gpu("b0", 0.9, 10 * FakeWorld.GIB));

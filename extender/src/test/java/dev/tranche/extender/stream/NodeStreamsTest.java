@@ -54,7 +54,7 @@ final class NodeStreamsTest {
   @Test
   void assignment_saysWhatItsSharesAreCountedIn() throws Exception {
     var place = Placement.of(List.of(new Container("main", List.of(new Share("GPU-a", 3)))));
-    var assignment = new Assignment("u", "ns/p", "nvidia.com/gpu", place, 10);
+    var assignment = new Assignment("u", "ns/p", "nvidia.com/gpu", place, 10, Map.of());
     byte[] sent = Directives.assign(assignment).build().toByteArray();
     var read = NodeDirective.parseFrom(sent).getAssign(0);
     assertThat(read.getReplicasPerGpu()).isEqualTo(10);
@@ -62,18 +62,13 @@ final class NodeStreamsTest {
     assertThat(unknown).isEqualTo(read.toBuilder().clearReplicasPerGpu().build().toByteArray());
   }
 
-  /** Field 31: an older extender lacks it, and an older plugin sends it back as it came. */
   @Test
   void assignment_saysWhatInitContainersHold_andIsReadBackSo() {
     var app = new Container("main", List.of(new Share("GPU-a", 2)));
     var place = new Placement(List.of(app), Map.of("GPU-a", 3, "GPU-b", 2));
-    var assignment = new Assignment("u", "ns/p", "nvidia.com/gpu", place, 3);
+    var assignment = new Assignment("u", "ns/p", "nvidia.com/gpu", place, 3, Map.of());
     var sent = Directives.assign(assignment).getAssign(0);
     assertThat(echoed(sent)).isEqualTo(assignment);
-    Assignment older = echoed(sent.toBuilder().clearHeld().build());
-    assertThat(older.complete()).isFalse();
-    assertThat(older.placement().containers()).containsExactly(app);
-    assertThat(older.placement().held()).isEqualTo(Map.of("GPU-a", 3));
   }
 
   private static Assignment echoed(dev.tranche.api.node.Assignment kept) {
@@ -91,7 +86,7 @@ final class NodeStreamsTest {
                 new Container("free", shares),
                 new Container("silent", shares)));
     var limits = Map.of("main", 1L << 30, "free", 0L);
-    var assignment = new Assignment("u", "ns/p", "nvidia.com/gpu", place, 10, true, limits);
+    var assignment = new Assignment("u", "ns/p", "nvidia.com/gpu", place, 10, limits);
     var containers = Directives.assign(assignment).getAssign(0).getContainersList();
     assertThat(containers.get(0).getMemoryLimit().getBytes()).isEqualTo(1L << 30);
     assertThat(containers.get(1).hasMemoryLimit()).isTrue();

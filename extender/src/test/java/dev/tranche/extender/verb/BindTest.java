@@ -164,7 +164,8 @@ final class BindTest {
               "",
               clientsMax,
               "",
-              0));
+              0,
+              Map.of()));
     }
     var state = new NodeState(true, gpus, Map.of(), true, Map.of(), List.of());
     world.state.reported(new Event.Reported("a", state, OptionalLong.of(0)), Map.of());

@@ -49,7 +49,18 @@ final class EarlierReplicasTest {
   private void report(int replicas, int withheld, int held, int grantedOf, long uses) {
     var facts =
         new GpuFacts(
-            UUID, 0, "H100", Names.RESOURCE, replicas, 80 * GIB, true, "", 0, "", withheld);
+            UUID,
+            0,
+            "H100",
+            Names.RESOURCE,
+            replicas,
+            80 * GIB,
+            true,
+            "",
+            0,
+            "",
+            withheld,
+            Map.of());
     var grant = new NodeState.Grant(grantedOf, grantedOf != replicas);
     var state =
         new NodeState(

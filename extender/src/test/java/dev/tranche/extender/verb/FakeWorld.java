@@ -294,7 +294,8 @@ public final class FakeWorld implements NodePlugins, ApiServer {
     for (int i = 0; i < gpus.length; i++) {
       String uuid = gpus[i].uuid();
       facts.add(
-          new GpuFacts(uuid, i, "Tesla T4", Names.RESOURCE, 10, 10 * GIB, true, "", 0, "", 0));
+          new GpuFacts(
+              uuid, i, "Tesla T4", Names.RESOURCE, 10, 10 * GIB, true, "", 0, "", 0, Map.of()));
     }
     var state = new NodeState(true, facts, holdings, true, Map.of(), List.of());
     this.state.reported(new Event.Reported(node, state, OptionalLong.of(0)), readings);

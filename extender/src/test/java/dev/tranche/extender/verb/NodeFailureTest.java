@@ -37,7 +37,8 @@ final class NodeFailureTest {
       world.state.apply(new Event.NodeSeen(new NodeFacts(node, Set.of(), "", true)));
     }
     var gpu =
-        new GpuFacts("a0", 0, "Tesla T4", Names.RESOURCE, 10, FakeWorld.GIB, true, "", 0, null, 0);
+        new GpuFacts(
+            "a0", 0, "Tesla T4", Names.RESOURCE, 10, FakeWorld.GIB, true, "", 0, null, 0, Map.of());
     var state = new NodeState(true, List.of(gpu), Map.of(), true, Map.of(), List.of());
     world.state.reported(new Event.Reported("a", state, OptionalLong.of(0)), Map.of());
     world.report("b", new Gpu("b0", 0, 0));

@@ -43,7 +43,7 @@ class PodsOfOthersTest {
   }
 
   private static PodFacts onDra(int gpus) {
-    return pod(gpus, Map.of(Names.SERVED_BY, Names.DRA));
+    return pod(gpus, Map.of(Names.SERVED_BY, Names.OTHER));
   }
 
   @Test

@@ -98,7 +98,8 @@ final class SimulatedScheduler {
                 node.unhealthy ? "XID 79" : "",
                 0,
                 "",
-                0));
+                0,
+                Map.of()));
         readings.put(uuid, Readings.of(node.usedBytes, 0.1, 0, world.nowMs, Map.of(), Map.of()));
       }
       var state = new NodeState(true, facts, Map.of(), true, Map.of(), List.of());

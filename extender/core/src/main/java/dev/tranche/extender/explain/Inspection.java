@@ -1,5 +1,6 @@
 package dev.tranche.extender.explain;
 
+import dev.tranche.extender.ledger.CamelCase;
 import dev.tranche.extender.ledger.Hold;
 import dev.tranche.extender.ledger.Limited;
 import dev.tranche.extender.ledger.NodeView;
@@ -8,13 +9,9 @@ import dev.tranche.extender.load.LoadReading;
 import dev.tranche.extender.placement.GpuView;
 import java.time.Duration;
 import java.time.Instant;
-import java.util.Arrays;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Optional;
-import java.util.stream.Collectors;
 
 /**
  * A snapshot of all that the extender knows, taken on its loop and read on other threads.
@@ -22,17 +19,26 @@ import java.util.stream.Collectors;
  * @param pods pods that request GPUs, in no order
  */
 public record Inspection(
-    List<Node> nodes, Map<String, Integer> holdsByStage, List<PodFacts> pods, Instant at) {
-  static final String CONFIRMED = "confirmed";
+    List<Node> nodes, Map<Stage, Integer> holdsByStage, List<PodFacts> pods, Instant at) {
+  /** How far a hold is. */
+  public enum Stage {
+    TENTATIVE,
+    BINDING,
+    BOUND,
+    CONFIRMED;
 
-  /** The names of the stages in metrics. */
-  static final Map<Hold.Stage, String> STAGES =
-      Arrays.stream(Hold.Stage.values())
-          .collect(
-              Collectors.toUnmodifiableMap(
-                  stage -> stage, stage -> stage.name().toLowerCase(Locale.ROOT)));
+    public static Stage of(Hold hold) {
+      return hold.confirmed() ? CONFIRMED : valueOf(hold.stage().name());
+    }
 
-  public Inspection(List<Node> nodes, Map<String, Integer> holdsByStage) {
+    /** Returns it as the API names it. */
+    @Override
+    public String toString() {
+      return CamelCase.of(this);
+    }
+  }
+
+  public Inspection(List<Node> nodes, Map<Stage, Integer> holdsByStage) {
     this(nodes, holdsByStage, List.of(), Instant.EPOCH);
   }
 
@@ -47,7 +53,6 @@ public record Inspection(
       Instant at) {}
 
   /**
-   * @param smMean mean SM load of the last reading; the node plugin sets its half-life
    * @param ageMs age of the last reading when the node was read; -1 without one
    * @param formerReplicas R that a pod's replicas were granted in, by the pod's uid, if it is not
    *     the GPU's current R
@@ -58,15 +63,21 @@ public record Inspection(
    */
   public record Gpu(
       GpuView view,
-      int unattributedReplicas,
-      double smMean,
-      long memoryUsedBytes,
       long ageMs,
       List<Hold> holds,
       Map<String, Integer> formerReplicas,
       Optional<LoadReading> reading,
       Map<String, Instant> idleSince,
       Map<String, Limited> limited) {
+    /** Mean SM load of the last reading; the node plugin sets its half-life. */
+    public double smMean() {
+      return reading.map(LoadReading::smMean).orElse(0.0);
+    }
+
+    public long memoryUsedBytes() {
+      return reading.map(LoadReading::memoryUsedBytes).orElse(0L);
+    }
+
     /** Whether {@code memoryUsedBytes} was measured. */
     public boolean memoryKnown() {
       return reading.map(LoadReading::memoryKnown).orElse(false);
@@ -74,7 +85,7 @@ public record Inspection(
 
     /** SM utilization by the last reading alone. */
     public double sm() {
-      return reading.map(LoadReading::sm).orElse(smMean);
+      return reading.map(LoadReading::sm).orElse(0.0);
     }
   }
 
@@ -83,10 +94,5 @@ public record Inspection(
     return gpu.ageMs() < 0
         ? -1
         : gpu.ageMs() + Math.max(0, Duration.between(node.at(), at).toMillis());
-  }
-
-  /** Returns the name of the stage of a hold in metrics. */
-  public static String stage(Hold hold) {
-    return hold.confirmed() ? CONFIRMED : Objects.requireNonNull(STAGES.get(hold.stage()));
   }
 }

@@ -1,5 +1,6 @@
 package dev.tranche.extender.explain;
 
+import dev.tranche.extender.explain.Inspection.Stage;
 import dev.tranche.extender.ledger.GpuFacts;
 import dev.tranche.extender.ledger.Hold;
 import dev.tranche.extender.ledger.Ledger;
@@ -13,12 +14,13 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.EnumMap;
+import java.util.EnumSet;
 import java.util.HashMap;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -61,7 +63,7 @@ public final class Inspector {
       long ledgerVersion,
       long loadsVersion,
       ClusterView.NodeGpus nodeGpus,
-      Map<String, Integer> holdsByStage) {
+      Map<Stage, Integer> holdsByStage) {
     /** Returns since when pods have been idle, by uuid and uid. */
     Map<String, Map<String, Instant>> idleSince() {
       var known = new HashMap<String, Map<String, Instant>>();
@@ -106,9 +108,8 @@ public final class Inspector {
    */
   public Inspection inspect(long nowMs, Instant at) {
     var nodes = new ArrayList<Inspection.Node>();
-    var stages = new TreeMap<String, Integer>();
-    Inspection.STAGES.values().forEach(stage -> stages.put(stage, 0));
-    stages.put(Inspection.CONFIRMED, 0);
+    var stages = new EnumMap<Stage, Integer>(Stage.class);
+    EnumSet.allOf(Stage.class).forEach(stage -> stages.put(stage, 0));
     var refreshed = HashMap.<String, CachedNode>newHashMap(cachedNodes.size());
     for (String name : ledger.nodes().stream().sorted().toList()) {
       CachedNode cached = refresh(name, at, nowMs);
@@ -140,9 +141,9 @@ public final class Inspector {
         byStage(holds));
   }
 
-  private static Map<String, Integer> byStage(List<Hold> holds) {
-    var stages = new HashMap<String, Integer>();
-    holds.forEach(hold -> stages.merge(Inspection.stage(hold), 1, Integer::sum));
+  private static Map<Stage, Integer> byStage(List<Hold> holds) {
+    var stages = new HashMap<Stage, Integer>();
+    holds.forEach(hold -> stages.merge(Stage.of(hold), 1, Integer::sum));
     return Map.copyOf(stages);
   }
 
@@ -167,9 +168,6 @@ public final class Inspector {
       gpus.add(
           new Inspection.Gpu(
               views.get(i),
-              view.gpus().get(i).unattributedReplicas(),
-              reading.map(LoadReading::smMean).orElse(0.0),
-              reading.map(LoadReading::memoryUsedBytes).orElse(0L),
               reading.map(r -> r.ageMs(nowMs)).orElse(-1L),
               here,
               formerReplicas(here, view.gpus().get(i).facts()),

@@ -6,15 +6,13 @@ import dev.tranche.extender.invariant.InvariantWatch.Standing;
 import dev.tranche.extender.invariant.Invariants;
 import dev.tranche.extender.invariant.ObservedCluster;
 import dev.tranche.extender.ledger.Ledger;
-import dev.tranche.extender.ledger.LedgerObserver;
-import dev.tranche.extender.ledger.PodFacts;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.Collection;
 import java.util.Deque;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.LongSupplier;
+import java.util.stream.Gatherers;
 
 /**
  * Judges the invariants by what the extender knows of a running cluster. A round takes many short
@@ -28,13 +26,13 @@ public final class InvariantCheck {
   static final int PODS_AT_ONCE = 500;
 
   private final Ledger ledger;
-  private final LedgerObserver observer;
   private final LongSupplier clockMs;
   private final InvariantWatch watch = new InvariantWatch();
   private Optional<Round> latest = Optional.empty();
 
-  private final Deque<String> nodes = new ArrayDeque<>();
-  private final Deque<PodFacts> pods = new ArrayDeque<>();
+  /** What is left of the round that is running. */
+  private final Deque<Runnable> steps = new ArrayDeque<>();
+
   private final List<Finding> found = new ArrayList<>();
   private boolean running;
   private int nodeCount;
@@ -61,7 +59,6 @@ public final class InvariantCheck {
 
   public InvariantCheck(Ledger ledger, LongSupplier clockMs) {
     this.ledger = ledger;
-    this.observer = ledger.observer();
     this.clockMs = clockMs;
   }
 
@@ -81,35 +78,34 @@ public final class InvariantCheck {
   public boolean step() {
     if (!running) {
       begin();
-    } else if (!nodes.isEmpty()) {
-      for (int i = 0; i < NODES_AT_ONCE && !nodes.isEmpty(); i++) {
-        ObservedCluster node = observer.node(nodes.remove());
-        gpuCount += node.gpus().size();
-        add(Invariants.all(node));
-      }
-    } else if (!pods.isEmpty()) {
-      Collection<PodFacts> some = new ArrayList<>();
-      while (some.size() < PODS_AT_ONCE && !pods.isEmpty()) {
-        some.add(pods.remove());
-      }
-      add(Invariants.all(observer.withoutHold(some)));
-    } else {
+    } else if (steps.isEmpty()) {
       end();
+    } else {
+      steps.remove().run();
     }
     return running;
   }
 
   private void begin() {
     running = true;
-    nodes.clear();
-    nodes.addAll(ledger.nodes());
-    nodeCount = nodes.size();
-    pods.clear();
-    pods.addAll(ledger.pods());
-    podCount = pods.size();
+    steps.clear();
+    nodeCount = ledger.nodes().size();
+    podCount = ledger.pods().size();
+    ledger.nodes().stream()
+        .gather(Gatherers.windowFixed(NODES_AT_ONCE))
+        .forEach(some -> steps.add(() -> some.forEach(this::judge)));
+    ledger.pods().stream()
+        .gather(Gatherers.windowFixed(PODS_AT_ONCE))
+        .forEach(some -> steps.add(() -> add(Invariants.all(ledger.withoutHold(some)))));
     found.clear();
     gpuCount = 0;
     leftOut = 0;
+  }
+
+  private void judge(String name) {
+    ObservedCluster node = ledger.observe(name);
+    gpuCount += node.gpus().size();
+    add(Invariants.all(node));
   }
 
   private void add(List<Finding> findings) {

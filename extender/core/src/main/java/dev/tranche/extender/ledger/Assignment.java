@@ -8,8 +8,6 @@ import java.util.Map;
  *
  * @param key {@code namespace/name}
  * @param replicasPerGpu the R that the shares are counted in; 0 if not known
- * @param complete whether the placement has all that the pod holds. An older extender's lacks what
- *     only init containers use; it then has each of its GPUs whole
  * @param memoryLimits in bytes, by container, of those about which the pod says something
  */
 public record Assignment(
@@ -18,15 +16,8 @@ public record Assignment(
     String resource,
     Placement placement,
     int replicasPerGpu,
-    boolean complete,
     Map<String, Long> memoryLimits) {
   public Assignment {
     memoryLimits = Map.copyOf(memoryLimits);
-  }
-
-  /** One of a pod that says nothing about its memory limits. */
-  public Assignment(
-      String uid, String key, String resource, Placement placement, int replicasPerGpu) {
-    this(uid, key, resource, placement, replicasPerGpu, true, Map.of());
   }
 }

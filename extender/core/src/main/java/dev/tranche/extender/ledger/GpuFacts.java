@@ -29,32 +29,4 @@ public record GpuFacts(
   public GpuFacts {
     limited = Map.copyOf(limited);
   }
-
-  /** A GPU whose pods need no memory limit. */
-  public GpuFacts(
-      String uuid,
-      int index,
-      String model,
-      String resource,
-      int replicas,
-      long memoryUsableBytes,
-      boolean healthy,
-      String healthReason,
-      int clientsMax,
-      String cordonReason,
-      int withheldReplicas) {
-    this(
-        uuid,
-        index,
-        model,
-        resource,
-        replicas,
-        memoryUsableBytes,
-        healthy,
-        healthReason,
-        clientsMax,
-        cordonReason,
-        withheldReplicas,
-        Map.of());
-  }
 }

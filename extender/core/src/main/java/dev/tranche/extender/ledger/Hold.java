@@ -100,10 +100,6 @@ public record Hold(
     return with(placement, exact, replicasPerGpu, next, confirmed, nowMs, nowMs, expires);
   }
 
-  Hold placed(Placement place, boolean isExact, boolean isConfirmed) {
-    return placed(place, isExact, isConfirmed, replicasPerGpu);
-  }
-
   Hold placed(Placement place, boolean isExact, boolean isConfirmed, int countedIn) {
     return with(
         place, isExact, countedIn, stage, isConfirmed, sinceMs, listsCountFromMs, expiresAtMs);
@@ -165,7 +161,7 @@ public record Hold(
     if (placement == null) {
       throw new IllegalStateException("pod " + key + " has no GPU that could be assigned");
     }
-    return new Assignment(uid, key, resource, placement, replicasPerGpu, true, memoryLimits);
+    return new Assignment(uid, key, resource, placement, replicasPerGpu, memoryLimits);
   }
 
   /**

@@ -35,7 +35,9 @@ final class KeptAnnotations {
           Map.entry(Names.GPU_FRACTION, VALUE_CHARS_MAX),
           Map.entry(Names.GPU_MEMORY, VALUE_CHARS_MAX),
           Map.entry(Names.GPU_MEMORY_LIMIT, VALUE_CHARS_MAX),
-          Map.entry(Names.GPU_PLACEMENT, VALUE_CHARS_MAX));
+          Map.entry(Names.GPU_PLACEMENT, VALUE_CHARS_MAX),
+          Map.entry(Names.REPLICAS_PER_GPU, VALUE_CHARS_MAX),
+          Map.entry(Names.SERVED_BY, VALUE_CHARS_MAX));
 
   private static final List<String> OF_CONTAINER =
       List.of(Names.GPU_FRACTION_OF, Names.GPU_MEMORY_OF, Names.GPU_MEMORY_LIMIT_OF);
@@ -49,10 +51,7 @@ final class KeptAnnotations {
 
   /** Returns whether Tranche reads an annotation of that key. */
   static boolean reads(String key) {
-    return key.equals(Names.REPLICAS_PER_GPU)
-        || key.equals(Names.SERVED_BY)
-        || CHARS_MAX.containsKey(key)
-        || OF_CONTAINER.stream().anyMatch(key::startsWith);
+    return CHARS_MAX.containsKey(key) || OF_CONTAINER.stream().anyMatch(key::startsWith);
   }
 
   /**
@@ -65,8 +64,7 @@ final class KeptAnnotations {
       return new Kept(Map.of(), true);
     }
     var kept = new HashMap<String, String>();
-    boolean fits = keep(Names.REPLICAS_PER_GPU, VALUE_CHARS_MAX, all, kept);
-    fits &= keep(Names.SERVED_BY, VALUE_CHARS_MAX, all, kept);
+    boolean fits = true;
     for (Map.Entry<String, Integer> known : CHARS_MAX.entrySet()) {
       fits &= keep(known.getKey(), known.getValue(), all, kept);
     }

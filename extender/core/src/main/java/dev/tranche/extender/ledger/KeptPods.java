@@ -2,10 +2,9 @@ package dev.tranche.extender.ledger;
 
 import java.util.Collection;
 import java.util.HashMap;
-import java.util.LinkedHashSet;
-import java.util.List;
+import java.util.HashSet;
 import java.util.Map;
-import java.util.SequencedSet;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Predicate;
@@ -13,10 +12,10 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The pods that the Ledger knows. Pods that wait, have ended, or are bound to a node that nobody
- * knows are bounded: beyond that, the newest one is dropped. kube-scheduler sends a waiting pod
- * again with each call, so it is still placed. A pod that holds a GPU is never dropped. Whoever
- * names a node in a pod's spec can put any number of pods on it while its kubelet is dead. Those
- * beyond the bound are not kept, and the Ledger counts their node as taken.
+ * knows are bounded: beyond that, a further one is not kept. kube-scheduler sends a waiting pod
+ * again with each call, so it is still placed. A pod that holds a GPU is always kept. Whoever names
+ * a node in a pod's spec can put any number of pods on it while its kubelet is dead, so pods on one
+ * node are bounded, too. Once the kubelet accepts one of the others, its list shows it.
  */
 final class KeptPods {
   static final int WAITING_MAX = 20_000;
@@ -34,8 +33,8 @@ final class KeptPods {
 
   private final Predicate<String> knownNode;
 
-  /** The pods that may be dropped, by uid, the oldest first. Most of them wait. */
-  private final SequencedSet<String> waiting = new LinkedHashSet<>();
+  /** The pods that hold nothing, by uid. Most of them wait. */
+  private final Set<String> waiting = new HashSet<>();
 
   /** Read on another thread. */
   private final AtomicLong dropped = new AtomicLong();
@@ -56,29 +55,27 @@ final class KeptPods {
   }
 
   /**
-   * Keeps a pod as it is now.
+   * Keeps a pod as it is now, and returns whether there is room for it.
    *
-   * @param holds whether a pod holds a GPU, or one is held for it
-   * @return the pods that were dropped for it, perhaps the pod itself
+   * @param holds whether it holds a GPU, or one is held for it
    */
-  List<PodFacts> put(PodFacts pod, Predicate<String> holds) {
+  boolean put(PodFacts pod, boolean holds) {
+    boolean waits = holdsNothing(pod);
+    if (waits && !holds && waiting.size() >= WAITING_MAX && !waiting.contains(pod.uid())) {
+      dropped.incrementAndGet();
+      return false;
+    }
     @Nullable PodFacts before = pods.put(pod.uid(), pod);
     count(pod, 1);
     if (before != null) {
       count(before, -1);
     }
-    place(pod);
-    return waiting.size() > WAITING_MAX ? drop(holds) : List.of();
-  }
-
-  /** Looks at pods again whose node has become known, or has gone. */
-  void nodeChanged(Collection<String> uids) {
-    for (String uid : uids) {
-      PodFacts pod = pods.get(uid);
-      if (pod != null) {
-        place(pod);
-      }
+    if (waits) {
+      waiting.add(pod.uid());
+    } else {
+      waiting.remove(pod.uid());
     }
+    return true;
   }
 
   @Nullable PodFacts remove(String uid) {
@@ -125,26 +122,5 @@ final class KeptPods {
         || (pod.node() == null
             ? pod.preemption().nominatedNode() == null
             : !knownNode.test(pod.node()));
-  }
-
-  /** A pod that only changes keeps its place, so that an update makes no pod the newest. */
-  private void place(PodFacts pod) {
-    if (holdsNothing(pod)) {
-      waiting.add(pod.uid());
-    } else {
-      waiting.remove(pod.uid());
-    }
-  }
-
-  private List<PodFacts> drop(Predicate<String> holds) {
-    List<PodFacts> newest =
-        waiting.reversed().stream()
-            .filter(uid -> !holds.test(uid))
-            .limit(waiting.size() - WAITING_MAX)
-            .map(pods::get)
-            .toList();
-    newest.forEach(pod -> remove(pod.uid()));
-    dropped.addAndGet(newest.size());
-    return newest;
   }
 }

@@ -1,5 +1,6 @@
 package dev.tranche.extender.ledger;
 
+import dev.tranche.extender.invariant.ObservedCluster;
 import dev.tranche.extender.ledger.Hold.Stage;
 import dev.tranche.extender.placement.Placement;
 import java.util.Collection;
@@ -135,43 +136,34 @@ public final class Ledger {
     if (late || unstartedPods.letGo(step, pod)) {
       return;
     }
-    if (ledgerState.beyondBounds(step, pod)) {
+    boolean holds = nominations.has(pod.uid()) || ledgerState.holdsOfKnownNode(pod.uid());
+    boolean kept = ledgerState.hasRoom(pod) && ledgerState.pods.put(pod, holds);
+    if (!kept) {
       nominations.remove(pod.uid());
       terminatingPods.remove(pod.uid());
-      return;
-    }
-    boolean kept = keep(step, pod);
-    if (kept && pod.preemption().terminating()) {
+      ledgerState.leaveOut(step, pod);
+    } else if (pod.preemption().terminating()) {
       terminatingPods.add(pod, step.nowMs());
     }
     if (pod.ended()) {
       long listedUntilMs = kept ? untilMs : step.nowMs() + timing.tombstoneMs();
       end(step, pod.uid(), pod.key(), pod.node(), listedUntilMs);
-    } else if (pod.node() != null && (kept || ledgerState.known(pod.node()))) {
+    } else if (kept && pod.node() != null) {
       nominations.remove(pod.uid());
       recordBound(step, pod, ledgerState.entry(pod.node()), before, untilMs);
-    } else if (pod.node() == null) {
+    } else if (kept) {
       applyNomination(step, before, pod);
     }
   }
 
-  /** Returns whether there is room for the pod. */
-  private boolean keep(Transition step, PodFacts pod) {
-    Predicate<String> holds = uid -> nominations.has(uid) || ledgerState.holdsOfKnownNode(uid);
-    for (PodFacts dropped : ledgerState.pods.put(pod, holds)) {
-      terminatingPods.remove(dropped.uid());
-      ledgerState.dropped(step, dropped);
-    }
-    return ledgerState.pods.get(pod.uid()) != null;
-  }
-
   private void podGone(Transition step, String uid, String key) {
-    ledgerState.forgetUnstarted(uid);
-    ledgerState.countAgain(step, uid);
     PodFacts pod = ledgerState.pods.remove(uid);
     NodeEntry holder = ledgerState.holders.get(uid);
+    if (holder != null) {
+      holder.started(uid);
+    }
     String node = holder != null ? holder.name : pod == null ? null : pod.node();
-    ledgerState.ignore(uid, key, node, step.nowMs());
+    ledgerState.ignore(uid, step.nowMs());
     end(step, uid, key, node, step.nowMs() + timing.tombstoneMs());
   }
 
@@ -191,7 +183,7 @@ public final class Ledger {
     }
     PodFacts known = ledgerState.pods.get(uid);
     boolean ended = known != null && known.ended();
-    if (!ended && (pod.ended() || (pod.node() != null && ledgerState.hasRoom(pod)))) {
+    if (!ended && (pod.ended() || pod.node() != null)) {
       podSeen(step, pod, step.nowMs() + timing.unknownBindMs());
       known = ledgerState.pods.get(uid);
     }
@@ -304,7 +296,6 @@ public final class Ledger {
     NodeEntry entry = ledgerState.entry(facts.name());
     step.beforeChange(entry);
     entry.facts = facts;
-    ledgerState.pods.nodeChanged(entry.holds.keySet());
   }
 
   private void nodeGone(Transition step, String name) {
@@ -320,7 +311,6 @@ public final class Ledger {
     if (entry != null) {
       step.beforeChange(entry);
       what.accept(entry);
-      ledgerState.pods.nodeChanged(entry.holds.keySet());
       ledgerState.forget(entry);
     }
   }
@@ -449,16 +439,6 @@ public final class Ledger {
     return ledgerState.pods.dropped();
   }
 
-  /** Returns how many pods are not kept on nodes that have too many; read on any thread. */
-  public int uncountedPods() {
-    return ledgerState.uncounted();
-  }
-
-  /** Returns how many deleted pods are remembered; read on any thread. */
-  public int rememberedPods() {
-    return ledgerState.remembered();
-  }
-
   public Collection<PodFacts> pods() {
     return Collections.unmodifiableCollection(ledgerState.pods.values());
   }
@@ -568,9 +548,23 @@ public final class Ledger {
     return entry != null && entry.ended.values().stream().anyMatch(e -> e.atMs() >= sinceMs);
   }
 
-  /** Returns what shows nodes as the invariants need them. */
-  public LedgerObserver observer() {
-    return new LedgerObserver(ledgerState);
+  /** Returns a node with its pods as the invariants need them; empty for an unknown node. */
+  public ObservedCluster observe(String node) {
+    NodeEntry entry = ledgerState.nodes.get(node);
+    return entry == null
+        ? new ObservedCluster(List.of(), List.of(), List.of())
+        : NodeObserver.observe(entry, ledgerState.pods);
+  }
+
+  /** Returns those of some pods that are on a node, and that nothing is recorded of. */
+  public ObservedCluster withoutHold(Collection<PodFacts> some) {
+    List<ObservedCluster.Pod> without =
+        some.stream()
+            .filter(pod -> pod.node() != null && !pod.ended())
+            .filter(pod -> ledgerState.hold(pod.uid()).isEmpty())
+            .map(NodeObserver::withoutHold)
+            .toList();
+    return new ObservedCluster(List.of(), without, List.of());
   }
 
   /** Returns the uids of the pods that a GPU is held for while others are evicted. */

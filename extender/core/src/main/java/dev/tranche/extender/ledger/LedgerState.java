@@ -6,7 +6,6 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;
-import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /** The data of the {@link Ledger} and its basic changes: pods, nodes and their holds. */
@@ -25,26 +24,8 @@ final class LedgerState {
   /** The node that has the pod's hold, by pod uid. */
   final Map<String, NodeEntry> holders = new HashMap<>();
 
-  /** The nodes of pods that are not kept, by pod uid. */
-  private final Map<String, NodeEntry> uncounted = new HashMap<>();
-
-  /** Read on another thread. */
-  private final AtomicInteger uncountedSize = new AtomicInteger();
-
-  /**
-   * Limit of deleted pods that are remembered. An API server deletes fewer in the time for which
-   * events may be late.
-   */
-  static final int TOMBSTONES_MAX = 20_000;
-
-  /** Deleted pods by uid, the oldest first. */
-  private final LinkedHashMap<String, Tombstone> tombstones = new LinkedHashMap<>();
-
-  /**
-   * @param node that may still list it
-   * @param key of the pod
-   */
-  private record Tombstone(long untilMs, @Nullable String node, String key) {}
+  /** Until when the events of deleted pods may come late, by uid, the oldest first. */
+  private final LinkedHashMap<String, Long> tombstones = new LinkedHashMap<>();
 
   LedgerState(Timing timing, ChangedNodes changes) {
     this.timing = timing;
@@ -172,88 +153,28 @@ final class LedgerState {
     return holder != null && holder.known();
   }
 
-  /** A pod that is not kept holds nothing; events of an ended one may be late. */
-  void dropped(Transition step, PodFacts pod) {
+  /** Forgets a pod for which there is no room; events of an ended one may be late. */
+  void leaveOut(Transition step, PodFacts pod) {
+    pods.remove(pod.uid());
     drop(step, pod.uid());
     NodeEntry entry = pod.node() == null ? null : nodes.get(pod.node());
     if (entry != null) {
       entry.started(pod.uid());
     }
-    if (!pod.ended()) {
-      return;
-    }
-    ignore(pod.uid(), pod.key(), pod.node(), step.nowMs());
-    if (entry != null) {
-      long untilMs = step.nowMs() + timing.tombstoneMs();
-      entry.ended.computeIfPresent(
-          pod.key(), (key, ended) -> new NodeEntry.Ended(ended.atMs(), untilMs));
-      if (entry.neverKnown()) {
-        entry.forgetDeleted(pod.key());
-        forget(entry);
-      }
+    if (pod.ended()) {
+      ignore(pod.uid(), step.nowMs());
     }
   }
 
   /**
-   * Returns whether the pod is one of too many on its node. If so, nothing of it is kept but that
-   * it is there, and the node counts as taken until it is gone.
+   * Returns whether the pod is not one of too many on its node. What was placed there is kept in
+   * any case.
    */
-  boolean beyondBounds(Transition step, PodFacts pod) {
-    NodeEntry entry = boundTo(pod);
-    if (entry == null || hasRoom(pod, entry)) {
-      countAgain(step, pod.uid());
-      return false;
-    }
-    if (uncounted.put(pod.uid(), entry) == null) {
-      if (entry.uncounted == 0) {
-        step.beforeChange(entry);
-      }
-      entry.uncounted++;
-      uncountedSize.incrementAndGet();
-    }
-    pods.remove(pod.uid());
-    drop(step, pod.uid());
-    return true;
-  }
-
-  /** Returns whether the pod is not one of too many on its node. */
   boolean hasRoom(PodFacts pod) {
-    NodeEntry entry = boundTo(pod);
-    return entry == null || hasRoom(pod, entry);
-  }
-
-  private @Nullable NodeEntry boundTo(PodFacts pod) {
-    return pod.ended() || pod.node() == null ? null : nodes.get(pod.node());
-  }
-
-  private boolean hasRoom(PodFacts pod, NodeEntry entry) {
-    // What was placed there is kept in any case.
-    return entry.holds.containsKey(pod.uid()) || entry.holds.size() < KeptPods.ON_NODE_MAX;
-  }
-
-  /** Forgets that the pod was deleted before its start, since it is gone. */
-  void forgetUnstarted(String uid) {
-    NodeEntry entry = uncounted.getOrDefault(uid, holders.get(uid));
-    if (entry != null) {
-      entry.started(uid);
-    }
-  }
-
-  /** The pod is gone, or is kept from now on. */
-  void countAgain(Transition step, String uid) {
-    NodeEntry entry = uncounted.remove(uid);
-    if (entry != null) {
-      if (entry.uncounted == 1) {
-        step.beforeChange(entry);
-      }
-      entry.uncounted--;
-      uncountedSize.decrementAndGet();
-      forget(entry);
-    }
-  }
-
-  int uncounted() {
-    return uncountedSize.get();
+    NodeEntry entry = pod.ended() || pod.node() == null ? null : nodes.get(pod.node());
+    return entry == null
+        || entry.holds.containsKey(pod.uid())
+        || entry.holds.size() < KeptPods.ON_NODE_MAX;
   }
 
   /** Returns whether the pod has been deleted, or is remembered no longer. */
@@ -261,27 +182,15 @@ final class LedgerState {
     return tombstones.containsKey(uid);
   }
 
-  int remembered() {
-    return tombstones.size();
-  }
-
   /** Ignores later events of a pod for as long as they may be late. */
-  void ignore(String uid, String key, @Nullable String node, long nowMs) {
-    tombstones.putIfAbsent(uid, new Tombstone(nowMs + timing.tombstoneMs(), node, key));
-    if (tombstones.size() > TOMBSTONES_MAX) {
-      Tombstone oldest = tombstones.pollFirstEntry().getValue();
-      NodeEntry entry = oldest.node() == null ? null : nodes.get(oldest.node());
-      if (entry != null) {
-        entry.forgetDeleted(oldest.key());
-        forget(entry);
-      }
-    }
+  void ignore(String uid, long nowMs) {
+    tombstones.putIfAbsent(uid, nowMs + timing.tombstoneMs());
   }
 
   /** Removes the tombstones that have expired. */
   void forgetGone(long nowMs) {
     var oldest = tombstones.values().iterator();
-    while (oldest.hasNext() && oldest.next().untilMs() <= nowMs) {
+    while (oldest.hasNext() && oldest.next() <= nowMs) {
       oldest.remove();
     }
   }

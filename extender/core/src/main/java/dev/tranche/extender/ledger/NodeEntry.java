@@ -38,9 +38,6 @@ final class NodeEntry {
   /** No hold expires before. */
   long expiresFromMs = Hold.NEVER;
 
-  /** Pods here that are not kept, because there are too many; see {@link KeptPods}. */
-  int uncounted;
-
   /** Pods that were deleted before the kubelet accepted them, by uid; see {@link UnstartedPods}. */
   private final Map<String, Unstarted> unstarted = new HashMap<>();
 
@@ -309,7 +306,8 @@ final class NodeEntry {
     if (annotated.filter(PlacementReader.Found::exact).isPresent()) {
       return annotated;
     }
-    // An older extender's annotation names only the GPUs; the echo also tells how they are used.
+    // The annotation of a split init container names only the GPUs; the echo tells how they are
+    // used.
     Optional<PlacementReader.Found> echoed =
         echoed(pod).filter(e -> annotated.isEmpty() || e.onTheGpusOf(annotated.get()));
     return echoed.or(() -> annotated);
@@ -331,7 +329,7 @@ final class NodeEntry {
 
   private Optional<PlacementReader.Found> echoed(PodFacts pod) {
     return echo(pod.uid())
-        .map(echo -> PlacementReader.byEcho(pod, echo, replicasPerGpu(pod.resource())));
+        .map(echo -> new PlacementReader.Found(echo.placement(), true, echo.replicasPerGpu()));
   }
 
   private Optional<Assignment> echo(String uid) {
@@ -357,7 +355,7 @@ final class NodeEntry {
   }
 
   boolean forgettable() {
-    return facts == null && !live && holds.isEmpty() && ended.isEmpty() && uncounted == 0;
+    return facts == null && !live && holds.isEmpty() && ended.isEmpty();
   }
 
   NodeView view(Predicate<Hold> counted, long youngSinceMs) {
@@ -389,8 +387,8 @@ final class NodeEntry {
   private NodeView.Gpu gpu(
       GpuFacts gpu, List<Hold> counted, List<Listed> unknown, long youngSinceMs) {
     var use = new UseOfGpu(gpu.replicas());
-    int unplaced = uncounted > 0 ? gpu.replicas() : 0;
-    int clients = uncounted > 0 ? gpu.clientsMax() : unknown.size();
+    int unplaced = 0;
+    int clients = unknown.size();
     List<NodeView.Young> young = List.of();
     for (Listed listed : unknown) {
       use.addUnknown(listed.replicas(), listed.grant());

@@ -12,7 +12,6 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /** Reads the placement of a pod from its annotations, a node's echo or the kubelet's list. */
@@ -36,9 +35,8 @@ final class PlacementReader {
 
   /**
    * Reads {@code tranche.dev/gpu}: one uuid for all shares, or one per share. {@code
-   * tranche.dev/granted-replicas} says how many replicas each has; a pod that an older extender has
-   * bound lacks it. Empty if there are more uuids than any node has GPUs; the pod then counts
-   * against each GPU of its node.
+   * tranche.dev/granted-replicas} says how many replicas each has. Empty if the two contradict each
+   * other or the request; the pod then counts against each GPU of its node.
    */
   static Optional<Found> byAnnotation(PodFacts pod, int nodeReplicas) {
     @Nullable String value = pod.annotations().get(Names.GPU);
@@ -50,7 +48,13 @@ final class PlacementReader {
       return Optional.empty();
     }
     List<Entry> entries = entries(uuids, pod.annotations().get(Names.GRANTED_REPLICAS));
-    return byCounts(pod, entries).or(() -> Optional.of(byUuids(pod.demand(nodeReplicas), uuids)));
+    return byCounts(pod, entries)
+        .or(
+            () ->
+                uuids.size() == 1
+                    ? Optional.of(
+                        new Found(onOne(pod.demand(nodeReplicas), uuids.getFirst()), true, 0))
+                    : Optional.empty());
   }
 
   /** Returns no entry if the counts are missing or malformed, or not as many as the uuids. */
@@ -94,47 +98,6 @@ final class PlacementReader {
         : inOrder(demand, shares).map(place -> new Found(place, true, of));
   }
 
-  /** Reads uuids alone. How a plain number above R is split they do not tell. */
-  private static Found byUuids(Demand demand, List<String> uuids) {
-    if (uuids.size() == 1) {
-      return new Found(onOne(demand, uuids.getFirst()), true, 0);
-    }
-    List<Demand.Container> containers = demand.containers();
-    boolean told =
-        !demand.onOneGpu()
-            && containers.stream().mapToLong(Demand.Container::gpus).sum() == uuids.size()
-            && containers.stream().noneMatch(c -> c.mayUseSeveralGpus() && c.shares().size() > 1);
-    if (!told) {
-      return new Found(atMost(demand, uuids), false, 0);
-    }
-    int[] replicas = containers.stream().flatMapToInt(Demand.Container::eachShare).toArray();
-    List<Placement.Share> shares =
-        IntStream.range(0, replicas.length)
-            .mapToObj(i -> new Placement.Share(uuids.get(i), replicas[i]))
-            .toList();
-    return new Found(inOrder(demand, shares).orElseThrow(), true, 0);
-  }
-
-  /**
-   * Reads a node's echo. Where an older extender has sent it, init containers may use more than it
-   * says, and even other GPUs if the share is split; the Binding names those.
-   */
-  static Found byEcho(PodFacts pod, Assignment echo, int nodeReplicas) {
-    int of = echo.replicasPerGpu();
-    Placement place = echo.placement();
-    if (echo.complete()) {
-      return new Found(place, true, of);
-    }
-    Demand demand = pod.demand(of > 0 ? of : nodeReplicas);
-    if (!demand.onOneGpu()) {
-      return new Found(Placement.of(place.containers()), true, of);
-    }
-    boolean onOne = place.held().size() == 1 && demand.peakReplicas() <= demand.replicasPerGpu();
-    return onOne
-        ? new Found(onOne(demand, place.held().keySet().iterator().next()), true, of)
-        : new Found(place, false, of);
-  }
-
   private static Placement onOne(Demand demand, String uuid) {
     var containers = new ArrayList<Placement.Container>();
     for (Demand.Container c : Placement.assignableContainers(demand)) {
@@ -160,16 +123,6 @@ final class PlacementReader {
       containers.add(new Placement.Container(c.name(), shares.subList(from, at)));
     }
     return at == shares.size() ? Optional.of(Placement.of(containers)) : Optional.empty();
-  }
-
-  /**
-   * Places a split share. Only the kubelet knows how it is split, so each GPU may hold all of it.
-   */
-  private static Placement atMost(Demand demand, List<String> uuids) {
-    var held = new HashMap<String, Integer>();
-    int each = Math.min(demand.peakReplicas(), demand.replicasPerGpu());
-    uuids.forEach(uuid -> held.put(uuid, each));
-    return new Placement(List.of(), held);
   }
 
   /**

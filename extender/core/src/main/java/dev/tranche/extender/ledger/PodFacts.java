@@ -42,13 +42,10 @@ public record PodFacts(
 
   private static final int REPLICAS_DIGITS_MAX = 5;
 
-  /** The record with its strings, lists and entries in maps. */
+  /** The record, and an entry of a list or map, with their usual strings. */
   private static final int OBJECT_BYTES = 700;
 
-  /** An entry of a list or map with its strings. */
   private static final int ENTRY_BYTES = 160;
-
-  private static final int CHAR_BYTES_MAX = 2;
 
   public PodFacts {
     requests = List.copyOf(requests);
@@ -75,31 +72,7 @@ public record PodFacts(
         resource,
         requests,
         annotations,
-        PreemptionInfo.NONE);
-  }
-
-  public PodFacts(
-      String uid,
-      String namespace,
-      String name,
-      @Nullable String node,
-      boolean ended,
-      boolean running,
-      String resource,
-      List<Demand.Request> requests,
-      Map<String, String> annotations,
-      PreemptionInfo preemption) {
-    this(
-        uid,
-        namespace,
-        name,
-        node,
-        ended,
-        running,
-        resource,
-        requests,
-        annotations,
-        preemption,
+        PreemptionInfo.NONE,
         SchedulerVerdict.NONE);
   }
 
@@ -131,16 +104,8 @@ public record PodFacts(
 
   /** Returns about how much memory it takes. */
   public int bytes() {
-    int bytes = OBJECT_BYTES + uid.length() + namespace.length() + name.length();
-    bytes += ENTRY_BYTES * scheduler.nodes().size();
-    for (Demand.Request request : requests) {
-      bytes += ENTRY_BYTES + CHAR_BYTES_MAX * request.container().length();
-    }
-    for (Map.Entry<String, String> annotation : annotations.entrySet()) {
-      bytes += ENTRY_BYTES;
-      bytes += CHAR_BYTES_MAX * (annotation.getKey().length() + annotation.getValue().length());
-    }
-    return bytes;
+    int values = annotations.values().stream().mapToInt(String::length).sum();
+    return OBJECT_BYTES + ENTRY_BYTES * (requests.size() + annotations.size()) + 2 * values;
   }
 
   /** {@code namespace/name}. */
@@ -178,11 +143,10 @@ public record PodFacts(
 
   /**
    * Returns whether the webhook left the pod to nodes whose GPUs others serve. Its numbers count
-   * replicas nowhere. An earlier webhook wrote another value for nodes of a DRA driver.
+   * replicas nowhere.
    */
   public boolean servedByOthers() {
-    String others = annotations.get(Names.SERVED_BY);
-    return Names.OTHER.equals(others) || Names.DRA.equals(others);
+    return Names.OTHER.equals(annotations.get(Names.SERVED_BY));
   }
 
   /**

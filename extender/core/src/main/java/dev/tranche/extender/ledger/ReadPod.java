@@ -13,6 +13,8 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.BinaryOperator;
+import java.util.function.Function;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -85,11 +87,38 @@ public final class ReadPod {
 
   /** Returns what the pod requests beside GPUs. */
   public HostRequest host() {
-    var sum = new HostRequest.Sum();
-    sum.overhead(HostRequest.of(spec.overhead()));
-    inits.forEach(c -> sum.init(host(c), c.kind() == Kind.SIDECAR));
-    apps.forEach(c -> sum.app(host(c)));
-    return sum.total();
+    return sum(
+        this::host,
+        HostRequest.NONE,
+        HostRequest.of(spec.overhead()),
+        HostRequest::plus,
+        HostRequest::max);
+  }
+
+  /**
+   * Adds up the containers as kube-scheduler does: ordinary init containers run one by one beside
+   * the sidecars before them.
+   */
+  private <T> T sum(
+      Function<Requester, T> of,
+      T none,
+      T overhead,
+      BinaryOperator<T> plus,
+      BinaryOperator<T> max) {
+    T sidecars = none;
+    T peak = none;
+    for (Requester init : inits) {
+      if (init.kind() == Kind.SIDECAR) {
+        sidecars = plus.apply(sidecars, of.apply(init));
+      } else {
+        peak = max.apply(peak, plus.apply(sidecars, of.apply(init)));
+      }
+    }
+    T sum = sidecars;
+    for (Requester app : apps) {
+      sum = plus.apply(sum, of.apply(app));
+    }
+    return plus.apply(max.apply(sum, peak), overhead);
   }
 
   /** While a resize is under way, a container takes the larger of what it requests and has. */
@@ -231,22 +260,12 @@ public final class ReadPod {
   }
 
   private NodeNeeds needs(List<String> gpus) {
-    NodeNeeds sidecars = NodeNeeds.NONE;
-    NodeNeeds peak = NodeNeeds.NONE;
-    for (Requester init : inits) {
-      NodeNeeds own = NodeNeeds.of(init.requests(), gpus);
-      if (init.kind() == Kind.SIDECAR) {
-        sidecars = sidecars.plus(own);
-      } else {
-        peak = peak.max(sidecars.plus(own));
-      }
-    }
-    NodeNeeds sum = sidecars;
-    for (Requester app : apps) {
-      sum = sum.plus(NodeNeeds.of(app.requests(), gpus));
-    }
-    return sum.max(peak)
-        .plus(NodeNeeds.of(spec.overhead(), gpus))
+    return sum(
+            container -> NodeNeeds.of(container.requests(), gpus),
+            NodeNeeds.NONE,
+            NodeNeeds.of(spec.overhead(), gpus),
+            NodeNeeds::plus,
+            NodeNeeds::max)
         .orConstrained(spec.constrained() || isResizing());
   }
 

@@ -43,9 +43,6 @@ final class ReportApplier {
   private void apply(Transition step, NodeEntry entry, NodeState state, OptionalLong listAgeMs) {
     step.beforeChange(entry);
     boolean opened = entry.applyReport(state, listAgeMs, step.nowMs());
-    if (opened) {
-      ledgerState.pods.nodeChanged(entry.holds.keySet());
-    }
     state.echoes().forEach(echo -> applyEcho(step, entry, echo));
     for (Hold hold : List.copyOf(entry.holds.values())) {
       Hold placed = updatePlacement(entry, hold);
@@ -131,17 +128,13 @@ final class ReportApplier {
       return;
     }
     if (hold == null) {
-      Placement place =
-          pod == null
-              ? echo.placement()
-              : PlacementReader.byEcho(pod, echo, entry.replicasPerGpu(pod.resource())).placement();
       hold =
           Hold.tentative(
               uid,
               echo.key(),
               entry.name,
               echo.resource(),
-              place,
+              echo.placement(),
               echo.replicasPerGpu(),
               step.nowMs(),
               step.nowMs() + timing.tentativeMs());

@@ -47,7 +47,6 @@ final class UnstartedPods {
   private void letGo(Transition step, NodeEntry entry, String uid) {
     entry.started(uid);
     terminatingPods.remove(uid);
-    ledgerState.countAgain(step, uid);
     ledgerState.pods.remove(uid);
     ledgerState.giveUp(step, entry, uid);
   }

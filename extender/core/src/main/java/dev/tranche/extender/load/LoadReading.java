@@ -39,40 +39,6 @@ public record LoadReading(
     smByPod = Map.copyOf(smByPod);
   }
 
-  /** A reading of a GPU whose memory is known. */
-  public LoadReading(
-      long memoryUsedBytes,
-      double sm,
-      double smMean,
-      int processes,
-      long sampledAtMs,
-      Map<String, Long> memoryUsedBytesByPod,
-      Map<String, Double> smByPod,
-      @Nullable GpuActivity activity) {
-    this(
-        memoryUsedBytes,
-        sm,
-        smMean,
-        processes,
-        sampledAtMs,
-        memoryUsedBytesByPod,
-        smByPod,
-        activity,
-        true);
-  }
-
-  /** A reading of a GPU whose activity is not known. */
-  public LoadReading(
-      long memoryUsedBytes,
-      double sm,
-      double smMean,
-      int processes,
-      long sampledAtMs,
-      Map<String, Long> memoryUsedBytesByPod,
-      Map<String, Double> smByPod) {
-    this(memoryUsedBytes, sm, smMean, processes, sampledAtMs, memoryUsedBytesByPod, smByPod, null);
-  }
-
   /**
    * Returns the SM utilization of one pod, 0 to 1; null if it is not known. A pod that is not named
    * uses nothing if the named pods account for all use.

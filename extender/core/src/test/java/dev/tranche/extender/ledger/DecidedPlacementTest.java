@@ -82,29 +82,16 @@ final class DecidedPlacementTest extends LedgerRig {
             d -> assertThat(((Decision.Assign) d).assignment().placement()).isEqualTo(place));
   }
 
-  /** As 10 + 2 it would promise twelve of ten replicas; nobody knows, so both count as full. */
   @Test
-  void plainNumberAboveR_boundByAnOlderExtender_isNotGuessed() {
-    node(10, List.of(), 0, 0);
-    var decisions = apply(new Event.PodSeen(plain(NODE, Map.of(Names.GPU, "gpu-0,gpu-1"), TWELVE)));
-    assertThat(hold().exact()).isFalse();
-    assertThat(hold().held()).isEqualTo(Map.of("gpu-0", 10, "gpu-1", 10));
-    assertThat(decisions).noneMatch(d -> d instanceof Decision.Assign);
-    // What fills its GPUs can be split in one way only.
-    var full = plain(NODE, Map.of(Names.GPU, "gpu-0,gpu-1"), new Request("main", Kind.APP, 20));
-    assertThat(PlacementReader.byAnnotation(full, 10))
-        .hasValueSatisfying(found -> assertThat(found.exact()).isTrue());
-  }
-
-  @Test
-  void countsThatContradictTheRequest_areNotBelieved() {
+  void countsThatContradictTheRequest_areNotBelieved_andThePodCountsOnEachGpu() {
     node(10, List.of(), 0, 0);
     for (String counts :
         List.of(
             "1/10,1/10", "8/10", "11/10,1/10", "8/1000,4", "", "8/10,4/10,1/10", "0/10,12/10")) {
       var annotations = Map.of(Names.GPU, "gpu-0,gpu-1", Names.GRANTED_REPLICAS, counts);
       apply(new Event.PodSeen(plain(NODE, annotations, TWELVE)));
-      assertThat(hold().held()).as(counts).isEqualTo(Map.of("gpu-0", 10, "gpu-1", 10));
+      assertThat(hold().placement()).as(counts).isNull();
+      assertThat(free("gpu-0") + free("gpu-1")).as(counts).isZero();
     }
     var stamped =
         Map.of(
@@ -133,7 +120,7 @@ final class DecidedPlacementTest extends LedgerRig {
     assertThat(place.held().values()).containsExactlyInAnyOrder(3, 2);
     // Another extender has decided it, and no watch has shown its binding here.
     apply(new Event.PodSeen(pod));
-    node(3, List.of(echo(pod, place, true)), 0, 0);
+    node(3, List.of(echo(pod, place)), 0, 0);
     assertThat(hold().held()).isEqualTo(place.held());
     apply(new Event.PodSeen(bound(pod, place, 3)));
     assertThat(hold().held()).isEqualTo(place.held());
@@ -145,41 +132,14 @@ final class DecidedPlacementTest extends LedgerRig {
     node(10, List.of(), 0, 0);
     PodFacts pod = plain(null, new Request("init", Kind.INIT, 8), APP_TWO);
     Placement place = place(pod);
-    node(10, List.of(echo(pod, place, true)), 0, 0);
+    node(10, List.of(echo(pod, place)), 0, 0);
     String uuid = place.annotation();
     assertThat(free(uuid)).as("no watch has shown the pod").isEqualTo(2);
   }
 
-  @Test
-  void olderExtendersEcho_countsAtLeastWhatThePodHolds() {
-    PodFacts pod = plain(null, new Request("init", Kind.INIT, 8), APP_TWO);
-    Placement place = on("gpu-0", 2);
-    node(10, List.of(echo(pod, place, false)), 0, 0);
-    assertThat(free("gpu-0")).as("the pod is not known").isZero();
-    apply(new Event.PodSeen(plain(NODE, new Request("init", Kind.INIT, 8), APP_TWO)));
-    assertThat(free("gpu-0")).isEqualTo(2);
-    assertThat(free("gpu-1")).isEqualTo(10);
-  }
-
-  /** Until it is bound, nobody can tell that its init container uses the other GPU, too. */
-  @Test
-  void olderExtendersEcho_ofASplitInitContainer_isNotExact() {
-    PodFacts pod = plain(null, INIT_FIVE, APP_TWO);
-    apply(new Event.PodSeen(pod));
-    node(3, List.of(echo(pod, on("gpu-0", 2), false)), 0, 0);
-    assertThat(free("gpu-0")).isZero();
-    apply(new Event.PodSeen(plain(NODE, Map.of(Names.GPU, "gpu-0,gpu-1"), INIT_FIVE, APP_TWO)));
-    assertThat(hold().exact()).isFalse();
-    assertThat(free("gpu-0") + free("gpu-1")).isZero();
-  }
-
-  /** Older extenders leave {@code held} out; then each GPU of the message counts whole. */
-  private static Assignment echo(PodFacts pod, Placement place, boolean complete) {
-    var held = new HashMap<String, Integer>();
-    place.held().keySet().forEach(uuid -> held.put(uuid, 10));
-    Placement sent = complete ? place : new Placement(place.containers(), held);
-    int of = place.held().size() == 1 && complete ? 10 : complete ? 3 : 0;
-    return new Assignment("p", pod.key(), pod.resource(), sent, of, complete, Map.of());
+  private static Assignment echo(PodFacts pod, Placement place) {
+    int of = place.held().size() == 1 ? 10 : 3;
+    return new Assignment("p", pod.key(), pod.resource(), place, of, Map.of());
   }
 
   @Test

@@ -43,7 +43,12 @@ final class HostileGrantsTest extends LedgerRig {
       Assignment echo = echo("p" + i, "gpu-0");
       echoes.add(
           new Assignment(
-              echo.uid(), echo.key(), echo.resource(), echo.placement(), prime.intValueExact()));
+              echo.uid(),
+              echo.key(),
+              echo.resource(),
+              echo.placement(),
+              prime.intValueExact(),
+              Map.of()));
     }
     var gpus = List.of(gpu("gpu-0", 0), gpu("gpu-1", 1));
     apply(reported(NODE, new NodeState(true, gpus, Map.of(), true, Map.of(), echoes)));
@@ -60,7 +65,9 @@ final class HostileGrantsTest extends LedgerRig {
     var echoes = new ArrayList<Assignment>();
     for (int i = 0; i < 30; i++) {
       int of = i % 3 == 0 ? 1 : i % 3 == 1 ? 10_000 : 7;
-      echoes.add(new Assignment("p" + i, "ns/p" + i, Names.RESOURCE, on("gpu-0", 200_000_000), of));
+      echoes.add(
+          new Assignment(
+              "p" + i, "ns/p" + i, Names.RESOURCE, on("gpu-0", 200_000_000), of, Map.of()));
     }
     var gpus = List.of(gpu("gpu-0", 0, 10_000), gpu("gpu-1", 1, 10_000));
     apply(reported(NODE, new NodeState(true, gpus, Map.of(), true, Map.of(), echoes)));

@@ -145,7 +145,7 @@ final class InvariantCheckTest extends LedgerRig {
             new NodeState(true, List.of(gpu("gpu-0", 0)), holdings, true, grants, List.of())));
     assertThat(found()).containsExactly(Invariant.GPU_ALLOCATED_ONCE);
     List<GpuPart> parts =
-        ledger.observer().node(NODE).pods().stream()
+        ledger.observe(NODE).pods().stream()
             .map(ObservedCluster.Pod::allocated)
             .flatMap(allocated -> allocated.values().stream())
             .toList();

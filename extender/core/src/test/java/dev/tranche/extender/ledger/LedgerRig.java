@@ -55,11 +55,11 @@ abstract class LedgerRig {
 
   static GpuFacts gpu(String uuid, int index, int replicas) {
     return new GpuFacts(
-        uuid, index, "Tesla T4", Names.RESOURCE, replicas, 10L << 30, true, "", 0, "", 0);
+        uuid, index, "Tesla T4", Names.RESOURCE, replicas, 10L << 30, true, "", 0, "", 0, Map.of());
   }
 
   static Assignment echo(String uid, String uuid) {
-    return new Assignment(uid, "ns/" + uid, Names.RESOURCE, on(uuid, 3), 10);
+    return new Assignment(uid, "ns/" + uid, Names.RESOURCE, on(uuid, 3), 10, Map.of());
   }
 
   static Placement on(String uuid, int replicas) {

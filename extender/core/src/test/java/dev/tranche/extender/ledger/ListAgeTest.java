@@ -114,7 +114,7 @@ final class ListAgeTest extends LedgerRig {
   @Test
   void listedNamesake_isNotThePodThatTheNodeStillWaitsFor() {
     var earlier = Map.of("ns/web-0", Map.of("main", Map.of("gpu-0", 3)));
-    var awaited = new Assignment("new", "ns/web-0", Names.RESOURCE, on("gpu-1", 3), 10);
+    var awaited = new Assignment("new", "ns/web-0", Names.RESOURCE, on("gpu-1", 3), 10, Map.of());
     apply(new Event.PodSeen(named("new", "web-0", NODE, false, "gpu-1")));
     nowMs += 60_000;
     apply(listed(state(earlier, List.of(awaited)), 0));

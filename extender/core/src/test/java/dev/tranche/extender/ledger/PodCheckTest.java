@@ -131,19 +131,6 @@ final class PodCheckTest extends LedgerRig {
     assertThat(ledger.pod("p")).isEmpty();
   }
 
-  @Test
-  void pod_thatOnlyAReadHasShown_onANodeWithTooManyPods_takesNoWholeNode() {
-    apply(new Event.Synced());
-    report(NODE, Map.of());
-    for (int i = 0; i < KeptPods.ON_NODE_MAX; i++) {
-      apply(new Event.PodSeen(pod("p" + i, NODE, "gpu-0")));
-    }
-    apply(Event.PodChecked.forBind(pod("one-more", NODE, "gpu-0")));
-    assertThat(ledger.uncountedPods()).isZero();
-    apply(new Event.PodSeen(pod("one-more", NODE, "gpu-0")));
-    assertThat(ledger.uncountedPods()).isOne();
-  }
-
   /** Deleted before the informer has shown it with a node. */
   @Test
   void bind_doneOfAPodThatIsGone_isDroppedOnceTheApiServerSaysSo() {

@@ -38,7 +38,8 @@ public final class TestFacts {
         pod.resource(),
         pod.requests(),
         pod.annotations(),
-        pod.preemption());
+        pod.preemption(),
+        SchedulerVerdict.NONE);
   }
 
   public static PodFacts running(PodFacts pod) {
@@ -68,6 +69,17 @@ public final class TestFacts {
    */
   public static GpuFacts gpu(String uuid, int index, int replicas, long usableBytes, int withheld) {
     return new GpuFacts(
-        uuid, index, "Tesla T4", Names.RESOURCE, replicas, usableBytes, true, "", 0, "", withheld);
+        uuid,
+        index,
+        "Tesla T4",
+        Names.RESOURCE,
+        replicas,
+        usableBytes,
+        true,
+        "",
+        0,
+        "",
+        withheld,
+        Map.of());
   }
 }

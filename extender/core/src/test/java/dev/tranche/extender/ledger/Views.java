@@ -70,7 +70,8 @@ final class Views {
         pod.resource(),
         pod.requests(),
         annotations,
-        pod.preemption());
+        pod.preemption(),
+        SchedulerVerdict.NONE);
   }
 
   /** The same pod under another uid, as a mirror that was deleted comes again. */
@@ -85,7 +86,8 @@ final class Views {
         pod.resource(),
         pod.requests(),
         pod.annotations(),
-        PreemptionInfo.NONE);
+        PreemptionInfo.NONE,
+        SchedulerVerdict.NONE);
   }
 
   static List<Demand.Request> requests(RandomGenerator random) {
@@ -153,7 +155,7 @@ final class Views {
 
   static GpuFacts gpu(String uuid, int index, int replicas) {
     return new GpuFacts(
-        uuid, index, "Tesla T4", Names.RESOURCE, replicas, 16L << 30, true, "", 0, "", 0);
+        uuid, index, "Tesla T4", Names.RESOURCE, replicas, 16L << 30, true, "", 0, "", 0, Map.of());
   }
 
   /** What the webhook writes. */

@@ -75,11 +75,7 @@ final class WorldChecks {
         .filter(p -> node.name.equals(p.facts.node()) && !p.admitted && !p.facts.ended())
         .map(p -> node.kept.get(p.facts.uid()))
         .filter(Objects::nonNull)
-        .mapToInt(
-            a -> {
-              PodFacts pod = Objects.requireNonNull(world.pods.get(a.uid())).facts;
-              return PlacementReader.byEcho(pod, a, 10).placement().held().getOrDefault(uuid, 0);
-            })
+        .mapToInt(a -> a.placement().held().getOrDefault(uuid, 0))
         .sum();
   }
 

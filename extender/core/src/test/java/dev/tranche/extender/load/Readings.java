@@ -18,6 +18,6 @@ public final class Readings {
       Map<String, Long> memoryUsedBytesByPod,
       Map<String, Double> smByPod) {
     return new LoadReading(
-        memoryUsedBytes, sm, sm, processes, sampledAtMs, memoryUsedBytesByPod, smByPod);
+        memoryUsedBytes, sm, sm, processes, sampledAtMs, memoryUsedBytesByPod, smByPod, null, true);
   }
 }

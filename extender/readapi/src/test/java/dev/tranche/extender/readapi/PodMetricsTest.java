@@ -67,9 +67,6 @@ final class PodMetricsTest {
     var gpu =
         new Inspection.Gpu(
             view,
-            0,
-            0.2,
-            3L << 30,
             100,
             holds,
             Map.of(),

@@ -219,9 +219,6 @@ final class ChangesTest {
   private static Inspection.Gpu withoutAge(Inspection.Gpu gpu) {
     return new Inspection.Gpu(
         gpu.view(),
-        gpu.unattributedReplicas(),
-        gpu.smMean(),
-        gpu.memoryUsedBytes(),
         0,
         gpu.holds(),
         gpu.formerReplicas(),

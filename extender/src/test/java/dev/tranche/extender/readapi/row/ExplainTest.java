@@ -342,7 +342,8 @@ final class ExplainTest {
     world.state.apply(new Event.Release("p"));
     assertThat(explained().getInteger("fittedCount")).isOne();
     var gpu =
-        new GpuFacts("a0", 0, "Tesla T4", Names.RESOURCE, 4, FakeWorld.GIB, true, "", 0, "", 0);
+        new GpuFacts(
+            "a0", 0, "Tesla T4", Names.RESOURCE, 4, FakeWorld.GIB, true, "", 0, "", 0, Map.of());
     var state = new NodeState(true, List.of(gpu), Map.of(), true, Map.of(), List.of());
     world.state.reported(new Event.Reported("a", state, OptionalLong.of(0)), Map.of());
     JsonObject explained = explained();

@@ -30,7 +30,7 @@ public record HostRequest(long cpuMilli, long memoryMib) {
     return Quantity.number(quantity).orElse(BigDecimal.ZERO);
   }
 
-  HostRequest plus(HostRequest other) {
+  public HostRequest plus(HostRequest other) {
     return new HostRequest(cpuMilli + other.cpuMilli, memoryMib + other.memoryMib);
   }
 
@@ -41,33 +41,5 @@ public record HostRequest(long cpuMilli, long memoryMib) {
   public HostRequest max(HostRequest other) {
     return new HostRequest(
         Math.max(cpuMilli, other.cpuMilli), Math.max(memoryMib, other.memoryMib));
-  }
-
-  /** Adds up a pod's containers as kube-scheduler does, in the order of the spec. */
-  public static final class Sum {
-    private HostRequest sidecars = NONE;
-    private HostRequest peak = NONE;
-    private HostRequest apps = NONE;
-    private HostRequest overhead = NONE;
-
-    public void init(HostRequest request, boolean sidecar) {
-      if (sidecar) {
-        sidecars = sidecars.plus(request);
-      } else {
-        peak = peak.max(sidecars.plus(request));
-      }
-    }
-
-    public void app(HostRequest request) {
-      apps = apps.plus(request);
-    }
-
-    public void overhead(HostRequest request) {
-      overhead = request;
-    }
-
-    public HostRequest total() {
-      return sidecars.plus(apps).max(peak).plus(overhead);
-    }
   }
 }

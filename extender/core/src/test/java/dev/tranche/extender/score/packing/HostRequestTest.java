@@ -3,7 +3,6 @@ package dev.tranche.extender.score.packing;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.util.Map;
-import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
@@ -28,17 +27,5 @@ final class HostRequestTest {
   @CsvSource({"128Mi,128", "1Gi,1024", "1,1", "1048577,2", "512Ki,1", "1M,1", "1Ei,1099511627776"})
   void of_memory_isRoundedUpToMib(String quantity, long mib) {
     assertThat(HostRequest.of(Map.of("memory", quantity)).memoryMib()).isEqualTo(mib);
-  }
-
-  @Test
-  void sum_initContainersRunOneByOne_sidecarsStay() {
-    var sum = new HostRequest.Sum();
-    sum.init(new HostRequest(500, 0), false);
-    sum.init(new HostRequest(100, 10), true);
-    sum.init(new HostRequest(900, 5), false);
-    sum.app(new HostRequest(200, 20));
-    sum.app(new HostRequest(300, 20));
-    sum.overhead(new HostRequest(50, 1));
-    assertThat(sum.total()).isEqualTo(new HostRequest(1_050, 51));
   }
 }

@@ -1,6 +1,7 @@
 package dev.tranche.extender.readapi.row;
 
 import dev.tranche.extender.explain.Inspection;
+import dev.tranche.extender.explain.Inspection.Stage;
 import dev.tranche.extender.ledger.Hold;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.load.LoadReading;

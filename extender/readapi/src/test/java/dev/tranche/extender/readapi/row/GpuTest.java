@@ -114,16 +114,7 @@ final class GpuTest {
         new LoadReading(3L << 30, 0.9, 0.2, 1, 100, Map.of(), Map.of(), activity, memoryKnown);
     var gpu =
         new Inspection.Gpu(
-            view,
-            0,
-            0.2,
-            3L << 30,
-            100,
-            holds,
-            formerReplicas,
-            Optional.of(reading),
-            Map.of(),
-            Map.of());
+            view, 100, holds, formerReplicas, Optional.of(reading), Map.of(), Map.of());
     var node =
         new Inspection.Node("a", Availability.AVAILABLE, List.of(gpu), List.of(), Instant.EPOCH);
     return Json.buffer(Gpu.of(new Snapshot.GpuRow("a/GPU-a", node, gpu), View.ALL)).toJsonObject();
