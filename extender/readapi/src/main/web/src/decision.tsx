@@ -14,7 +14,7 @@ const AGAIN_MS = 5_000;
 export function Decision({ of, nearest, children }: { of: string; nearest: number; children?: ComponentChildren }) {
   const found = useAnswer<PodDetail>(`pods/${of.split("/").map(encodeURIComponent).join("/")}`, AGAIN_MS);
   if (typeof found === "string") return <div class="decision"><p class="quiet">{found}</p>{children}</div>;
-  const { decision, kubeScheduler, annotations } = found;
+  const { decision, schedulerMessage, annotations } = found;
   return (
     <div class="decision">
       {decision?.smallerShare && <Smaller share={decision.smallerShare} />}
@@ -27,11 +27,10 @@ export function Decision({ of, nearest, children }: { of: string; nearest: numbe
       )}
       {decision && <Nodes title="Fitted" nodes={decision.fitted.slice(0, nearest)} of={decision.fittedCount} />}
       {decision && <Nodes title="Refused" nodes={decision.refused.slice(0, nearest)} of={decision.refusedCount} />}
-      {kubeScheduler && (
+      {schedulerMessage && (
         <>
           <h3>Message of kube-scheduler</h3>
-          <p>{kubeScheduler.message}</p>
-          {kubeScheduler.whatToDo.map((advice) => <p>{advice}</p>)}
+          <p>{schedulerMessage}</p>
         </>
       )}
     </div>

@@ -111,7 +111,6 @@ export type Holder = Readonly<{
   idleSince?: string;
 }>;
 
-export type KubeScheduler = Readonly<{ message: string; whatToDo: readonly string[] }>;
 export type LargestShare = Readonly<{ replicas: number; replicasPerGpu: number; node: string }>;
 export type Limited = "Yes" | "OptedOut" | "Partly" | "No";
 
@@ -179,7 +178,7 @@ export type PodDetail = Readonly<{
   idleSince?: string;
   annotations: Readonly<Record<string, string>>;
   decision?: Decision;
-  kubeScheduler?: KubeScheduler;
+  schedulerMessage?: string;
 }>;
 
 export type PodState = "Waiting" | "Scheduling" | "Bound" | "Ended";

@@ -167,7 +167,7 @@ final class ExtenderIT {
       assertThat(api("pods/team-a/trainer?output=table"))
           .containsPattern("State: +Waiting")
           .containsPattern("Scheduler: +0/2 nodes")
-          .contains("needs 0.3", "kubectl describe node");
+          .contains("needs 0.3", "Scheduler:");
 
       // All rejected pods are woken once at first, whatever room there is.
       until(() -> !wokenAt("node-a").isEmpty() || !wokenAt("node-b").isEmpty());

@@ -10,6 +10,7 @@ import dev.tranche.extender.ledger.NodeState;
 import dev.tranche.extender.load.Readings;
 import dev.tranche.extender.readapi.json.Json;
 import dev.tranche.extender.readapi.query.ListQuery;
+import dev.tranche.extender.readapi.row.CandidateNodes;
 import dev.tranche.extender.readapi.row.GpuList;
 import dev.tranche.extender.readapi.row.GpuShare;
 import dev.tranche.extender.readapi.row.NodeCount;
@@ -225,15 +226,11 @@ final class RenderingTest {
             "nvidia.com/gpu",
             "load",
             false,
-            new Waiting("Fragmented", "no GPU has room", null, null),
+            new Waiting("Fragmented", "no GPU has room", null, null, null),
             null,
             null,
             null,
-            List.of(),
-            0,
-            List.of(),
-            1,
-            List.of(),
+            new CandidateNodes(List.of(), 0, List.of(), 1, List.of()),
             List.of(),
             0,
             null);
@@ -254,11 +251,7 @@ final class RenderingTest {
         "a",
         7,
         List.of(new GpuShare("a0", 0, 3, 10)),
-        List.of(),
-        2,
-        List.of(),
-        1,
-        List.of(new NodeCount("full", 1)),
+        new CandidateNodes(List.of(), 2, List.of(), 1, List.of(new NodeCount("full", 1))),
         List.of(new NodeCount("by its taints", 4)),
         4,
         count);

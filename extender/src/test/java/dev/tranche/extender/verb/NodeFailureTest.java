@@ -139,8 +139,8 @@ final class NodeFailureTest {
     see(FakeWorld.pod("p", 3));
     var decision = world.explained("ns/p", Optional.empty()).decision();
     assertThat(decision).isNotNull();
-    assertThat(decision.fittedCount()).isEqualTo(1);
-    assertThat(decision.refusedCount()).as("nothing is known of the other").isZero();
+    assertThat(decision.nodes().fittedCount()).isEqualTo(1);
+    assertThat(decision.nodes().refusedCount()).as("nothing is known of the other").isZero();
   }
 
   private void see(PodFacts pod) {

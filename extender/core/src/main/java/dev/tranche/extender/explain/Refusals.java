@@ -7,7 +7,6 @@ import java.util.Collections;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
-import java.util.stream.Stream;
 
 /**
  * The nodes that were refused, for people: the few that came nearest to fitting, and the number of
@@ -40,15 +39,5 @@ public record Refusals(List<NodeFit> nearest, int count, Map<Reason, Integer> by
         new ArrayList<>(shown.values())
             .reversed().stream().flatMap(List::stream).limit(NODES_MAX).toList();
     return new Refusals(nearest, refused.size(), Collections.unmodifiableMap(counts));
-  }
-
-  /** Returns these and others, which are named first. */
-  public Refusals and(Refusals others) {
-    var counts = new EnumMap<Reason, Integer>(Reason.class);
-    byReason.forEach((reason, number) -> counts.merge(reason, number, Integer::sum));
-    others.byReason.forEach((reason, number) -> counts.merge(reason, number, Integer::sum));
-    List<NodeFit> few =
-        Stream.concat(others.nearest.stream(), nearest.stream()).limit(NODES_MAX).toList();
-    return new Refusals(few, count + others.count, Collections.unmodifiableMap(counts));
   }
 }

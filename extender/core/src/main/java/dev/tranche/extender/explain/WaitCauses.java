@@ -423,7 +423,9 @@ public final class WaitCauses {
     for (Blocker blocker : verdict.nodes().keySet()) {
       String each =
           switch (blocker) {
-            case AFFINITY -> "Correct the pod's nodeSelector or node affinity.";
+            case AFFINITY ->
+                "Correct the pod's nodeSelector or node affinity. If GPUs are split otherwise since"
+                    + " its admission, recreate the pod.";
             case TAINTS -> "Add a toleration for the nodes' taints.";
             case CORDONED -> "Uncordon the node.";
             case VOLUMES -> "See the pod's PersistentVolumeClaims.";

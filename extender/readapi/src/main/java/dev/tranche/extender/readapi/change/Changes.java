@@ -195,14 +195,14 @@ public final class Changes {
 
   /** Compares what rows are made from first: most is the same object as before. */
   @SuppressWarnings("ReferenceEquality")
-  private static <S, R extends Record> List<Map<String, @Nullable Object>> changed(
+  private static <S, R extends Record> List<Object> changed(
       RowFields<R> fields, Map<String, S> before, Map<String, S> now, Function<S, R> row) {
-    var changed = new ArrayList<Map<String, @Nullable Object>>();
+    var changed = new ArrayList<>();
     now.forEach(
         (key, source) -> {
           S then = before.get(key);
           if (then == null) {
-            changed.add(fields.added(row.apply(source)));
+            changed.add(row.apply(source));
           } else if (then != source) {
             fields.difference(row.apply(then), row.apply(source)).ifPresent(changed::add);
           }

@@ -18,18 +18,6 @@ record RowFields<R extends Record>(List<RecordComponent> all, List<String> ident
     return new RowFields<>(List.of(type.getRecordComponents()), identity);
   }
 
-  /** Returns a row that readers do not know. */
-  Map<String, @Nullable Object> added(R row) {
-    var fields = new LinkedHashMap<String, @Nullable Object>();
-    for (RecordComponent field : all) {
-      Object value = value(field, row);
-      if (value != null) {
-        fields.put(field.getName(), value);
-      }
-    }
-    return fields;
-  }
-
   /**
    * Returns what readers of an earlier row need: the fields that identify it, and those that are
    * new; null is a field that is gone. Empty if nothing differs.

@@ -2,13 +2,13 @@ package dev.tranche.extender.readapi.row;
 
 import com.fasterxml.jackson.annotation.JsonUnwrapped;
 import dev.tranche.api.Printable;
-import dev.tranche.extender.explain.WaitReason;
 import dev.tranche.extender.readapi.row.Snapshot.GpuRow;
 import dev.tranche.extender.readapi.row.Snapshot.PodRow;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.stream.Collectors;
 
 /** What there is, what is granted and in use; and who waits. */
 public record ClusterSummary(
@@ -22,26 +22,24 @@ public record ClusterSummary(
   /** Pods that wait, by reason. */
   public record WaitingPods(int total, List<PodCount> byReason) {
     static WaitingPods of(List<PodRow> rows, WaitingReasons reasons) {
-      var byReason = new TreeMap<String, PodCount>();
-      int total = 0;
-      for (PodRow row : rows) {
-        if (row.state() == PodState.WAITING) {
-          WaitReason why = reasons.cause(row.pod()).reason();
-          total++;
-          byReason.merge(
-              why.toString(), new PodCount(why.toString(), why.sentence(), 1), PodCount::plus);
-        }
-      }
-      return new WaitingPods(total, List.copyOf(byReason.values()));
+      List<PodCount> byReason =
+          rows.stream()
+              .filter(row -> row.state() == PodState.WAITING)
+              .collect(
+                  Collectors.groupingBy(
+                      row -> reasons.cause(row.pod()).reason(), Collectors.summingInt(row -> 1)))
+              .entrySet()
+              .stream()
+              .map(
+                  of -> new PodCount(of.getKey().toString(), of.getKey().sentence(), of.getValue()))
+              .sorted(Comparator.comparing(PodCount::reason))
+              .toList();
+      return new WaitingPods(byReason.stream().mapToInt(PodCount::pods).sum(), byReason);
     }
   }
 
   /** How many pods wait for one reason. */
-  public record PodCount(String reason, String message, int pods) {
-    private PodCount plus(PodCount other) {
-      return new PodCount(reason, other.message, pods + other.pods);
-    }
-  }
+  public record PodCount(String reason, String message, int pods) {}
 
   public static ClusterSummary of(Snapshot snapshot, WaitingReasons reasons) {
     var cluster = new Sums.Adder();

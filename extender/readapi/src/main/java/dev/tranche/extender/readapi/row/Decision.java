@@ -1,7 +1,7 @@
 package dev.tranche.extender.readapi.row;
 
+import com.fasterxml.jackson.annotation.JsonUnwrapped;
 import dev.tranche.extender.explain.NodesForPod.SmallerShare;
-import dev.tranche.extender.explain.Refusals;
 import dev.tranche.extender.explain.ShareText;
 import dev.tranche.extender.ledger.Hold;
 import dev.tranche.extender.readapi.row.Candidate.CandidateGpu;
@@ -23,38 +23,10 @@ public record Decision(
     @Nullable Instant time,
     @Nullable String note,
     @Nullable Candidate chosen,
-    List<Candidate> fitted,
-    int fittedCount,
-    List<Candidate> refused,
-    int refusedCount,
-    List<NodeCount> refusedByReason,
+    @JsonUnwrapped CandidateNodes nodes,
     @Nullable Integer excludedCount,
     @Nullable SmallerShare smallerShare) {
   private static final int HOLDERS_MAX = 3;
-
-  /** Which nodes fit, and one that was chosen. */
-  record Fitting(@Nullable Candidate chosen, List<Candidate> shown, int count) {}
-
-  static Decision of(
-      String policy,
-      @Nullable Instant time,
-      @Nullable String note,
-      Fitting fitting,
-      Refusals refusals,
-      @Nullable Integer excludedCount) {
-    return new Decision(
-        policy,
-        time,
-        note,
-        fitting.chosen(),
-        fitting.shown(),
-        fitting.count(),
-        refusals.nearest().stream().map(Candidate::of).toList(),
-        refusals.count(),
-        NodeCount.of(refusals),
-        excludedCount,
-        null);
-  }
 
   Decision withSmallerShare(@Nullable SmallerShare share) {
     return with(note, share);
@@ -70,7 +42,7 @@ public record Decision(
     if (note == null || !note.endsWith(Explain.NOTE_NO_PREEMPTION)) {
       return this;
     }
-    return refused.stream()
+    return nodes.refused().stream()
         .flatMap(node -> node.gpus().stream())
         .max(Comparator.comparingInt(CandidateGpu::freeReplicas))
         .flatMap(gpu -> snapshot.gpu(gpu.uuid()))
@@ -105,17 +77,6 @@ public record Decision(
   }
 
   private Decision with(@Nullable String itsNote, @Nullable SmallerShare share) {
-    return new Decision(
-        policy,
-        time,
-        itsNote,
-        chosen,
-        fitted,
-        fittedCount,
-        refused,
-        refusedCount,
-        refusedByReason,
-        excludedCount,
-        share);
+    return new Decision(policy, time, itsNote, chosen, nodes, excludedCount, share);
   }
 }

@@ -15,7 +15,6 @@ import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.placement.GpuView;
 import dev.tranche.extender.placement.Placer;
 import dev.tranche.extender.placement.Reason;
-import dev.tranche.extender.readapi.row.Decision.Fitting;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.selection.Exclusion;
 import dev.tranche.extender.selection.NodeFilter;
@@ -24,6 +23,7 @@ import dev.tranche.extender.snapshot.NodeFit;
 import dev.tranche.extender.snapshot.NodeSnapshot;
 import dev.tranche.process.loop.Loop;
 import io.vertx.core.Future;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.LongSummaryStatistics;
@@ -71,8 +71,8 @@ public final class Explain {
   /**
    * How to make the answer about a pod, with what the loop knows of it.
    *
-   * @param evaluated whether all nodes are evaluated for the pod, as it waits
-   * @param decided what was decided; empty if kube-scheduler has not called this replica
+   * @param evaluated whether all nodes are evaluated for the pod as they are now, since it waits
+   * @param decided where the pod went; empty while it waits, and if that is not known
    */
   public record Plan(
       PodFacts pod,
@@ -113,17 +113,16 @@ public final class Explain {
   private Plan plan(PodFacts pod, Optional<Trace> trace) {
     Optional<Hold> hold = ledger.hold(pod.uid());
     Optional<Supplier<Decision>> decided =
-        trace.map(this::decided).or(() -> hold.map(held -> placed(pod, held)));
-    boolean untried = trace.isEmpty() && pod.node() == null && !pod.ended();
-    boolean waits = PodState.of(pod, hold.isPresent()) == PodState.WAITING;
+        trace.flatMap(
+            then -> Optional.ofNullable(then.chosen()).map(chosen -> decided(then, chosen)));
+    boolean evaluated = pod.node() == null && !pod.ended() && (decided.isEmpty() || hold.isEmpty());
     return new Plan(
         pod,
         hold,
-        untried || (decided.isPresent() && waits),
+        evaluated,
         pod.node() == null && ledger.outranksAPodOnANode(pod.preemption().priority()),
         evaluator.policyOf(pod),
-        // kube-scheduler has called another replica, or none: what this one would decide now.
-        untried ? Optional.empty() : decided);
+        evaluated ? decided : decided.or(() -> hold.map(held -> placed(pod, held))));
   }
 
   /**
@@ -134,14 +133,15 @@ public final class Explain {
    */
   public PodDetail answer(Plan plan, Optional<NodeFilter> filter, List<NodeSnapshot> nodes) {
     PodFacts pod = plan.pod();
-    Optional<Decision> decided = plan.decided().map(Supplier::get);
     if (!plan.evaluated()) {
-      return PodDetail.of(pod, plan.hold(), decided.orElse(null), null);
+      Decision decided = plan.decided().map(Supplier::get).orElse(null);
+      return PodDetail.of(pod, plan.hold(), decided, null);
     }
     NodesForPod now =
         NodesForPod.of(
             evaluator, pod, plan.policy(), nodes, filter.orElse(node -> Optional.empty()));
-    Decision decision = decided.orElseGet(() -> untried(plan, filter.isPresent(), now));
+    Decision decision =
+        plan.decided().map(Supplier::get).orElseGet(() -> ofNow(plan, filter.isPresent(), now));
     // Without the filter, the node might be one that the pod excludes; or for a volume or a port.
     if (filter.isPresent() && pod.scheduler().isOfKnownNodes()) {
       decision =
@@ -149,8 +149,9 @@ public final class Explain {
     }
     // Some node refuses it only for its scattered room.
     boolean scattered =
-        decision.refusedByReason().stream().anyMatch(each -> SCATTERED.contains(each.message()));
-    if (plan.outranks() && scattered && decision.fittedCount() == 0) {
+        decision.nodes().refusedByReason().stream()
+            .anyMatch(each -> SCATTERED.contains(each.message()));
+    if (plan.outranks() && scattered && decision.nodes().fittedCount() == 0) {
       decision = decision.withNote(NOTE_NO_PREEMPTION);
     }
     Survey everywhere = Survey.of(evaluator.evaluate(pod, nodes, plan.policy()));
@@ -159,19 +160,23 @@ public final class Explain {
     return PodDetail.of(pod, plan.hold(), decision, Waiting.of(cause, explanations.trace(pod)));
   }
 
-  private static Decision untried(Plan plan, boolean filtered, NodesForPod now) {
+  /** Shows the nodes as they are now, whenever kube-scheduler called last. */
+  private Decision ofNow(Plan plan, boolean filtered, NodesForPod now) {
     List<NodeFit> fitting = now.fitting();
-    var refusals = Refusals.of(now.refused());
-    return Decision.of(
+    Optional<Instant> calledAt = explanations.trace(plan.pod()).map(Trace::at);
+    return new Decision(
         plan.policy().toString(),
+        calledAt.orElse(null),
+        calledAt.isPresent()
+            ? null
+            : NOTE_NOT_CALLED + (filtered ? exclusionNote(now.excluded()) : NOTE_NO_FILTER),
         null,
-        NOTE_NOT_CALLED + (filtered ? exclusionNote(now.excluded()) : NOTE_NO_FILTER),
-        new Fitting(
-            null,
+        CandidateNodes.of(
             fitting.stream().limit(Explanations.NODES_MAX).map(Candidate::of).toList(),
-            fitting.size()),
-        refusals,
-        now.excluded().values().stream().mapToInt(Integer::intValue).sum());
+            fitting.size(),
+            Refusals.of(now.refused())),
+        now.excluded().values().stream().mapToInt(Integer::intValue).sum(),
+        null);
   }
 
   private static String exclusionNote(Map<Exclusion, Integer> counts) {
@@ -187,25 +192,28 @@ public final class Explain {
         .formatted(all, all == 1 ? "node is" : "nodes are", reasons);
   }
 
-  private Supplier<Decision> decided(Trace then) {
-    // For a waiting pod show the nodes as they are now, for a bound one as they were then.
-    Trace trace = then.chosen() == null ? asOfNow(then) : then;
+  private static Supplier<Decision> decided(Trace trace, Chosen chosen) {
+    NodeFit node = chosen.evaluation();
     return () ->
-        Decision.of(
+        new Decision(
             trace.policy().toString(),
             trace.at(),
-            place(trace),
-            fitting(trace),
-            trace.refused(),
+            place(trace, chosen),
+            Candidate.of(
+                node, score(trace, chosen), chosen.at(), taken(node, chosen.placement().held())),
+            CandidateNodes.of(
+                trace.fitting().stream()
+                    .filter(scored -> !scored.evaluation().node().equals(node.node()))
+                    .map(scored -> Candidate.of(scored.evaluation(), scored.score()))
+                    .toList(),
+                trace.fittingCount(),
+                trace.refused()),
+            null,
             null);
   }
 
-  /** Says where the pod went and why; null while it waits. */
-  private static @Nullable String place(Trace trace) {
-    Chosen chosen = trace.chosen();
-    if (chosen == null) {
-      return null;
-    }
+  /** Says where the pod went and why. */
+  private static String place(Trace trace, Chosen chosen) {
     NodeFit node = chosen.evaluation();
     List<GpuView> taken = taken(node, chosen.placement().held());
     String gpus = taken.stream().map(gpu -> "" + gpu.index()).collect(Collectors.joining(" and "));
@@ -214,7 +222,7 @@ public final class Explain {
       GpuView gpu = taken.getFirst();
       place += compared(gpu, chosen.placement().held().getOrDefault(gpu.uuid(), 0), trace);
     }
-    String choice = choice(trace);
+    String choice = choice(trace, chosen);
     return choice == null ? place : place + "; " + choice;
   }
 
@@ -255,15 +263,15 @@ public final class Explain {
    * Says what decided beside the scores, or null. kube-scheduler adds scores of its own, and breaks
    * ties by chance.
    */
-  private static @Nullable String choice(Trace trace) {
-    Integer own = score(trace);
-    if (trace.chosen() == null || own == null) {
+  private static @Nullable String choice(Trace trace, Chosen chosen) {
+    Integer own = score(trace, chosen);
+    if (own == null) {
       return null;
     }
     if (trace.fittingCount() == 1) {
       return "it was the only node that fitted";
     }
-    String won = trace.chosen().evaluation().node();
+    String won = chosen.evaluation().node();
     List<String> higher = lost(trace, won, score -> score > own);
     if (!higher.isEmpty()) {
       return "%s had a higher score; kube-scheduler's own scores decided".formatted(nodes(higher));
@@ -287,52 +295,14 @@ public final class Explain {
   }
 
   /** Returns the score of the chosen node; null if it is not known. */
-  private static @Nullable Integer score(Trace trace) {
-    Chosen chosen = trace.chosen();
+  private static @Nullable Integer score(Trace trace, Chosen chosen) {
     Integer score = null;
     for (Scored scored : trace.fitting()) {
-      if (chosen != null && scored.evaluation().node().equals(chosen.evaluation().node())) {
+      if (scored.evaluation().node().equals(chosen.evaluation().node())) {
         score = scored.score();
       }
     }
     return score;
-  }
-
-  /** Evaluates the nodes again that are shown. Some may no longer fit, such as one cut anew. */
-  private Trace asOfNow(Trace then) {
-    var fitting = new ArrayList<Scored>();
-    var lost = new ArrayList<NodeFit>();
-    for (Scored scored : then.fitting()) {
-      NodeFit now = evaluator.evaluate(then.pod(), scored.evaluation().node());
-      if (now.fits()) {
-        fitting.add(new Scored(now, scored.score()));
-      } else {
-        lost.add(now);
-      }
-    }
-    Refusals before = then.refused();
-    List<NodeFit> nearest =
-        before.nearest().stream().map(fit -> evaluator.evaluate(then.pod(), fit.node())).toList();
-    Refusals refused =
-        new Refusals(nearest, before.count(), before.byReason()).and(Refusals.of(lost));
-    int count = then.fittingCount() - lost.size();
-    return new Trace(then.pod(), then.policy(), then.at(), fitting, count, refused, null);
-  }
-
-  private static Fitting fitting(Trace trace) {
-    Chosen chosen = trace.chosen();
-    String won = chosen == null ? "" : chosen.evaluation().node();
-    List<Candidate> lost =
-        trace.fitting().stream()
-            .filter(scored -> !scored.evaluation().node().equals(won))
-            .map(scored -> Candidate.of(scored.evaluation(), scored.score()))
-            .toList();
-    return new Fitting(chosen == null ? null : chosen(chosen, trace), lost, trace.fittingCount());
-  }
-
-  private static Candidate chosen(Chosen chosen, Trace trace) {
-    NodeFit node = chosen.evaluation();
-    return Candidate.of(node, score(trace), chosen.at(), taken(node, chosen.placement().held()));
   }
 
   private static List<GpuView> taken(NodeFit node, Map<String, Integer> held) {
@@ -344,13 +314,13 @@ public final class Explain {
     NodeFit without = evaluator.evaluate(pod, hold.node());
     Policy policy = evaluator.policyOf(pod);
     return () ->
-        Decision.of(
+        new Decision(
             policy.toString(),
             null,
             "not decided here; its GPU is " + source(hold),
-            new Fitting(
-                Candidate.of(without, null, null, taken(without, hold.held())), List.of(), 0),
-            Refusals.NONE,
+            Candidate.of(without, null, null, taken(without, hold.held())),
+            CandidateNodes.of(List.of(), 0, Refusals.NONE),
+            null,
             null);
   }
 

@@ -2,7 +2,6 @@ package dev.tranche.extender.readapi.row;
 
 import com.fasterxml.jackson.annotation.JsonUnwrapped;
 import dev.tranche.api.Printable;
-import dev.tranche.extender.explain.SchedulerAdvice;
 import dev.tranche.extender.ledger.Hold;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.readapi.row.Snapshot.PodRow;
@@ -18,10 +17,7 @@ public record PodDetail(
     @JsonUnwrapped Pod pod,
     Map<String, String> annotations,
     @Nullable Decision decision,
-    @Nullable KubeScheduler kubeScheduler) {
-  /** kube-scheduler's own message about a waiting pod. */
-  public record KubeScheduler(String message, List<String> whatToDo) {}
-
+    @Nullable String schedulerMessage) {
   static PodDetail of(
       PodFacts pod, Optional<Hold> hold, @Nullable Decision decision, @Nullable Waiting waiting) {
     return new PodDetail(
@@ -39,23 +35,15 @@ public record PodDetail(
   public PodDetail namingHolders(Snapshot snapshot, View view) {
     return decision == null
         ? this
-        : new PodDetail(pod, annotations, decision.namingHolders(snapshot, view), kubeScheduler);
+        : new PodDetail(pod, annotations, decision.namingHolders(snapshot, view), schedulerMessage);
   }
 
   /**
    * @param row the pod as lists show it; empty if the newest snapshot does not have it yet
-   * @param schedulerMessage kube-scheduler's own message about a waiting pod
+   * @param message kube-scheduler's own message about a waiting pod
    */
-  public PodDetail with(Optional<Pod> row, Optional<String> schedulerMessage) {
+  public PodDetail with(Optional<Pod> row, Optional<String> message) {
     return new PodDetail(
-        row.orElse(pod),
-        annotations,
-        decision,
-        schedulerMessage
-            .map(
-                text ->
-                    new KubeScheduler(
-                        Printable.message(text), SchedulerAdvice.of(text, pod.resource())))
-            .orElse(null));
+        row.orElse(pod), annotations, decision, message.map(Printable::message).orElse(null));
   }
 }

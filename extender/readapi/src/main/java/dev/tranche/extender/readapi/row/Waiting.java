@@ -19,11 +19,6 @@ public record Waiting(
     @Nullable Integer refusedNodes,
     @Nullable Instant time,
     @Nullable String whatToDo) {
-  public Waiting(
-      String reason, String message, @Nullable Integer refusedNodes, @Nullable Instant time) {
-    this(reason, message, refusedNodes, time, null);
-  }
-
   /**
    * @param decided the last decision of filter on the pod
    */

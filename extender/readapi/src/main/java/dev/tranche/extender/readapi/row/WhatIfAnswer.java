@@ -1,5 +1,6 @@
 package dev.tranche.extender.readapi.row;
 
+import com.fasterxml.jackson.annotation.JsonUnwrapped;
 import dev.tranche.extender.explain.Refusals;
 import dev.tranche.extender.explain.WhatIf;
 import dev.tranche.extender.explain.WhatIf.Place;
@@ -26,11 +27,7 @@ public record WhatIfAnswer(
     @Nullable String node,
     @Nullable Integer score,
     @Nullable List<GpuShare> gpus,
-    List<Candidate> fitted,
-    int fittedCount,
-    List<Candidate> refused,
-    int refusedCount,
-    List<NodeCount> refusedByReason,
+    @JsonUnwrapped CandidateNodes nodes,
     List<NodeCount> excludedByReason,
     int excludedCount,
     @Nullable Counted count) {
@@ -58,7 +55,12 @@ public record WhatIfAnswer(
    */
   public static WhatIfAnswer of(PodFacts pod, WhatIf.Answer found, OptionalInt count, Instant now) {
     Optional<Place> place = found.places().stream().findFirst();
-    var refusals = Refusals.of(found.refused());
+    var shown =
+        found.fitting().stream()
+            .sorted(Comparator.comparingInt(NodeFit::headroom).reversed())
+            .limit(NODES_MAX)
+            .map(fit -> Candidate.of(fit, fit.headroom()))
+            .toList();
     return new WhatIfAnswer(
         now,
         pod.namespace(),
@@ -70,15 +72,7 @@ public record WhatIfAnswer(
         place.map(first -> first.fit().node()).orElse(null),
         place.map(Place::score).orElse(null),
         place.map(WhatIfAnswer::shares).orElse(null),
-        found.fitting().stream()
-            .sorted(Comparator.comparingInt(NodeFit::headroom).reversed())
-            .limit(NODES_MAX)
-            .map(fit -> Candidate.of(fit, fit.headroom()))
-            .toList(),
-        found.fitting().size(),
-        refusals.nearest().stream().map(Candidate::of).toList(),
-        refusals.count(),
-        NodeCount.of(refusals),
+        CandidateNodes.of(shown, found.fitting().size(), Refusals.of(found.refused())),
         found.excluded().entrySet().stream()
             .map(each -> new NodeCount("by " + each.getKey().words(), each.getValue()))
             .toList(),

@@ -7,6 +7,7 @@ import dev.tranche.extender.explain.NodesForPod.SmallerShare;
 import dev.tranche.extender.explain.ShareText;
 import dev.tranche.extender.readapi.row.Candidate;
 import dev.tranche.extender.readapi.row.Candidate.CandidateGpu;
+import dev.tranche.extender.readapi.row.CandidateNodes;
 import dev.tranche.extender.readapi.row.Decision;
 import dev.tranche.extender.readapi.row.GpuQuantity;
 import dev.tranche.extender.readapi.row.GpuShare;
@@ -51,10 +52,7 @@ final class Description {
     if (pod.decision() != null) {
       description.decision(pod.decision());
     }
-    if (pod.kubeScheduler() != null) {
-      description.line("Scheduler", pod.kubeScheduler().message());
-      pod.kubeScheduler().whatToDo().forEach(each -> description.line("About that", each));
-    }
+    description.line("Scheduler", text(pod.schedulerMessage()));
     return description.text.toString();
   }
 
@@ -88,18 +86,17 @@ final class Description {
         || !count.complete()
         || count.fit() == 0
         || count.fit() == count.requested()) {
-      description.nodes(answer.fittedCount(), answer.refusedCount(), answer.refusedByReason());
+      description.nodes(answer.nodes());
     } else {
       // The first pod fits on nodes that a later one does not: they are not other nodes.
-      description.line("First pod fits", nodeCount(answer.fittedCount()));
+      description.line("First pod fits", nodeCount(answer.nodes().fittedCount()));
       description.line(
-          "Pod " + (count.fit() + 1), "does not fit " + nodeCount(answer.refusedCount()));
-      description.reasons(answer.refusedByReason());
+          "Pod " + (count.fit() + 1), "does not fit " + nodeCount(answer.nodes().refusedCount()));
+      description.reasons(answer.nodes().refusedByReason());
     }
     description.excluded(answer.excludedCount());
     description.reasons(answer.excludedByReason());
-    description.gpus("fits", answer.fitted());
-    description.gpus("nearest", answer.refused());
+    description.gpus(answer.nodes());
     return description.text.toString();
   }
 
@@ -195,16 +192,15 @@ final class Description {
     if (decision.chosen() != null) {
       line("Chosen", decision.chosen().node());
     }
-    nodes(decision.fittedCount(), decision.refusedCount(), decision.refusedByReason());
+    nodes(decision.nodes());
     excluded(decision.excludedCount());
-    gpus("fits", decision.fitted());
-    gpus("nearest", decision.refused());
+    gpus(decision.nodes());
   }
 
-  private void nodes(int fitted, int refused, List<NodeCount> refusedByReason) {
-    line("Fitting", nodeCount(fitted));
-    line("Does not fit", nodeCount(refused));
-    reasons(refusedByReason);
+  private void nodes(CandidateNodes nodes) {
+    line("Fitting", nodeCount(nodes.fittedCount()));
+    line("Does not fit", nodeCount(nodes.refusedCount()));
+    reasons(nodes.refusedByReason());
   }
 
   private static String nodeCount(int nodes) {
@@ -219,6 +215,11 @@ final class Description {
 
   private void reasons(List<NodeCount> reasons) {
     reasons.forEach(reason -> line("", reason.nodes() + " × " + reason.message()));
+  }
+
+  private void gpus(CandidateNodes nodes) {
+    gpus("fits", nodes.fitted());
+    gpus("nearest", nodes.refused());
   }
 
   private void gpus(String verdict, List<Candidate> nodes) {
