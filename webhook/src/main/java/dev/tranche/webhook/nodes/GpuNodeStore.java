@@ -3,7 +3,6 @@ package dev.tranche.webhook.nodes;
 import dev.tranche.api.GrantedGpus;
 import dev.tranche.api.Names;
 import io.fabric8.kubernetes.api.model.Node;
-import io.fabric8.kubernetes.api.model.NodeBuilder;
 import io.fabric8.kubernetes.api.model.NodeSpec;
 import io.fabric8.kubernetes.api.model.NodeStatus;
 import io.fabric8.kubernetes.api.model.ObjectMeta;
@@ -13,7 +12,6 @@ import io.fabric8.kubernetes.client.informers.cache.Cache;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
@@ -32,6 +30,9 @@ final class GpuNodeStore extends BasicItemStore<Node> {
 
   /** By node, what the extender says about the use of its GPUs. */
   private final Map<String, GrantedGpus.Written> granted = new ConcurrentHashMap<>();
+
+  /** Nodes that follow each other are often alike, and share what is equal. */
+  private volatile Node last = new Node();
 
   GpuNodeStore(List<String> gpuResources) {
     super(Cache::metaNamespaceKeyFunc);
@@ -83,26 +84,28 @@ final class GpuNodeStore extends BasicItemStore<Node> {
         || !before.getStatus().equals(now.getStatus());
   }
 
-  private static Node reduced(Node full) {
-    ObjectMeta metadata = full.getMetadata();
-    NodeSpec spec = Objects.requireNonNullElseGet(full.getSpec(), NodeSpec::new);
-    NodeStatus status = Objects.requireNonNullElseGet(full.getStatus(), NodeStatus::new);
-    return new NodeBuilder()
-        .withNewMetadata()
-        .withName(metadata.getName())
-        .withUid(metadata.getUid())
-        .withResourceVersion(metadata.getResourceVersion())
-        .withLabels(shared(metadata.getLabels()))
-        .endMetadata()
-        .withNewSpec()
-        .withTaints(spec.getTaints())
-        .withUnschedulable(spec.getUnschedulable())
-        .endSpec()
-        .withNewStatus()
-        .withCapacity(extended(status.getCapacity()))
-        .withAllocatable(extended(status.getAllocatable()))
-        .endStatus()
-        .build();
+  private Node reduced(Node full) {
+    var metadata = new ObjectMeta();
+    metadata.setName(full.getMetadata().getName());
+    metadata.setUid(full.getMetadata().getUid());
+    metadata.setResourceVersion(full.getMetadata().getResourceVersion());
+    metadata.setLabels(shared(full.getMetadata().getLabels()));
+    var spec = new NodeSpec();
+    if (full.getSpec() != null) {
+      spec.setTaints(full.getSpec().getTaints());
+      spec.setUnschedulable(full.getSpec().getUnschedulable());
+    }
+    var status = new NodeStatus();
+    if (full.getStatus() != null) {
+      status.setCapacity(extended(full.getStatus().getCapacity()));
+      status.setAllocatable(extended(full.getStatus().getAllocatable()));
+    }
+    var node = new Node();
+    node.setMetadata(metadata);
+    node.setSpec(spec.equals(last.getSpec()) ? last.getSpec() : spec);
+    node.setStatus(status.equals(last.getStatus()) ? last.getStatus() : status);
+    last = node;
+    return node;
   }
 
   /** Thousands of nodes have the same keys and values, so one copy of each is enough. */
@@ -111,7 +114,7 @@ final class GpuNodeStore extends BasicItemStore<Node> {
     if (labels != null) {
       labels.forEach((key, value) -> shared.put(key.intern(), value.intern()));
     }
-    return shared;
+    return Map.copyOf(shared);
   }
 
   /** Returns the extended resources, which have a domain in their names, without those of none. */
@@ -125,6 +128,6 @@ final class GpuNodeStore extends BasicItemStore<Node> {
             }
           });
     }
-    return extended;
+    return Map.copyOf(extended);
   }
 }
