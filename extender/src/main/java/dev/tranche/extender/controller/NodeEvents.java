@@ -58,8 +58,10 @@ final class NodeEvents {
   }
 
   void failed(UUID id, Throwable failure) {
+    if (!Events.exists(failure)) {
+      LOG.info("cannot create an event that a node causes: {}", failure.toString());
+    }
     if (Events.isPassing(failure)) {
-      LOG.info("cannot create an event, will retry: {}", failure.toString());
       claimed.invalidate(id);
     }
   }

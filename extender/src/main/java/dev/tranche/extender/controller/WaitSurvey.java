@@ -18,6 +18,7 @@ import dev.tranche.process.meters.Failures;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Iterator;
@@ -134,9 +135,10 @@ public final class WaitSurvey implements Controller {
     if (running || startMs < nextMs || context.readiness().notReady().isPresent()) {
       return;
     }
+    Collection<List<PodFacts>> views = views().values();
     running = true;
     Future<?> done = Future.succeededFuture();
-    for (List<PodFacts> pods : views().values()) {
+    for (List<PodFacts> pods : views) {
       done = done.transform(before -> survey(pods));
     }
     done.onComplete(

@@ -1,9 +1,12 @@
 package dev.tranche.extender.wait;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.tranche.extender.controller.PinChecks;
+import dev.tranche.extender.controller.WaitSurvey;
 import dev.tranche.extender.explain.Survey;
+import dev.tranche.extender.explain.WaitCause;
 import dev.tranche.extender.explain.WaitCauses;
 import dev.tranche.extender.explain.WaitReason;
 import dev.tranche.extender.explain.WhatIf;
@@ -30,6 +33,7 @@ import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.Random;
 import java.util.Set;
+import java.util.function.Supplier;
 import java.util.stream.LongStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -324,6 +328,25 @@ final class WaitReasonsTest extends WaitingPodsRig {
     assertThat(world.registry.get("tranche.extender.failures").tag("part", "task").counter())
         .satisfies(counter -> assertThat(counter.count()).isPositive());
     unreadable = "";
+    survey();
+    assertThat(reasonOf("p")).isEqualTo(WaitReason.NOT_BOUND_YET);
+  }
+
+  @Test
+  void surveyThatFailsBeforeItBegins_isTriedAgain() {
+    nominateBesideOthers();
+    listeners.add(
+        new WaitSurvey.Listener() {
+          @Override
+          public void waits(PodFacts pod, WaitCause cause, Supplier<String> figures) {}
+
+          @Override
+          public void retain(Set<String> waiting) {
+            throw new IllegalStateException("a bug");
+          }
+        });
+    assertThatThrownBy(survey::tick).isInstanceOf(IllegalStateException.class);
+    listeners.removeLast();
     survey();
     assertThat(reasonOf("p")).isEqualTo(WaitReason.NOT_BOUND_YET);
   }
