@@ -204,6 +204,11 @@ public final class Extender implements AutoCloseable {
     apiService = new ApiServiceBundle(calls);
     ports = new CertifiedPorts(config, client, vertx, certifiedPorts());
 
+    listParts(client, informers, draNodes);
+    StateGauges.register(metrics, core, state, streams);
+  }
+
+  private void listParts(KubernetesClient client, Informers informers, DraNodes draNodes) {
     part(informers::start, informers::close);
     part(draNodes::start, draNodes::close);
     part(ports::start, ports::close);
@@ -213,7 +218,6 @@ public final class Extender implements AutoCloseable {
       starts.add(
           () -> every(ApiServiceBundle.PERIOD_MS, () -> vertx.executeBlocking(apiService::check)));
     }
-    StateGauges.register(metrics, core, state, streams);
   }
 
   private void part(Runnable start, Runnable end) {

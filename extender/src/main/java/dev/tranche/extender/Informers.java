@@ -21,7 +21,7 @@ final class Informers implements AutoCloseable {
   private final ClusterChanges changes;
   private final Reflector<?> nodes;
   private final Reflector<?> pods;
-  private final Reflector<?> budgets;
+  private final Reflector<?> budgetReflector;
   private final Reflector<?> podGroups;
 
   Informers(
@@ -46,7 +46,7 @@ final class Informers implements AutoCloseable {
             new Reflector.Sink<>(changes::podSeen, changes::podGone, this::podsListed),
             metrics,
             clockMs);
-    this.budgets =
+    this.budgetReflector =
         new Reflector<>(
             client,
             BudgetReader.kind(),
@@ -86,7 +86,7 @@ final class Informers implements AutoCloseable {
           changes.state().readiness.synced();
           changes.state().writer.apply(new Event.Synced());
         });
-    budgets.start();
+    budgetReflector.start();
     podGroups.start();
   }
 
@@ -94,7 +94,7 @@ final class Informers implements AutoCloseable {
   public void close() {
     nodes.close();
     pods.close();
-    budgets.close();
+    budgetReflector.close();
     podGroups.close();
   }
 }
