@@ -7,7 +7,6 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.tranche.process.fuzz.Seeds;
 import dev.tranche.webhook.guard.Guard;
 import dev.tranche.webhook.guard.GuardMode;
-import dev.tranche.webhook.guard.GuardRules;
 import dev.tranche.webhook.guard.GuardedPod;
 import dev.tranche.webhook.guard.Verdict;
 import dev.tranche.webhook.mutate.MutationRules;
@@ -31,16 +30,7 @@ class AdmissionPropertyTest {
           "/metadata/annotations(/tranche\\.dev~1[A-Za-z0-9.-]+)?|/spec/(affinity|schedulerName|runtimeClassName|nodeSelector.*)"
               + "|/spec/(initC|c)ontainers/\\d+/resources.*");
 
-  private final Guard guard =
-      new Guard(
-          new GuardRules(
-              GuardMode.VOID,
-              true,
-              Set.of(),
-              List.of("nvidia.com/gpu"),
-              "/var/lib/kubelet",
-              List.of()),
-          node -> Set.of());
+  private final Guard guard = new Guard(Reviews.guardRules(GuardMode.VOID, true), node -> Set.of());
 
   @ParameterizedTest
   @EnumSource

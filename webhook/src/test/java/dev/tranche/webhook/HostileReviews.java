@@ -6,7 +6,6 @@ import com.sun.management.ThreadMXBean;
 import dev.tranche.webhook.events.AdmissionEvents;
 import dev.tranche.webhook.guard.Guard;
 import dev.tranche.webhook.guard.GuardMode;
-import dev.tranche.webhook.guard.GuardRules;
 import dev.tranche.webhook.metrics.WebhookMetrics;
 import dev.tranche.webhook.mutate.MutationRules;
 import dev.tranche.webhook.mutate.PodMutator;
@@ -63,8 +62,7 @@ final class HostileReviews {
             () -> new MutationRules.Cluster(nodes, true),
             metrics,
             (namespace, pod, warnings) -> {}));
-    var rules =
-        new GuardRules(GuardMode.VOID, true, Set.of(), List.of(), "/var/lib/kubelet", List.of());
+    var rules = Reviews.guardRules(GuardMode.VOID, true);
     var guard = new Guard(rules, node -> Set.of("nvidia.com/gpu"));
     for (GuardMode mode : GuardMode.values()) {
       entries.add(new GuardHandler(guard, mode, events, metrics));

@@ -8,7 +8,6 @@ import dev.tranche.process.log.LogFormatter;
 import dev.tranche.webhook.events.AdmissionEvents;
 import dev.tranche.webhook.guard.Guard;
 import dev.tranche.webhook.guard.GuardMode;
-import dev.tranche.webhook.guard.GuardRules;
 import dev.tranche.webhook.metrics.WebhookMetrics;
 import dev.tranche.webhook.mutate.MutationRules;
 import dev.tranche.webhook.mutate.PodMutator;
@@ -95,8 +94,7 @@ class HostileTextTest {
             () -> new MutationRules.Cluster(List.of(), true),
             metrics,
             (namespace, pod, warnings) -> {}));
-    var rules =
-        new GuardRules(GuardMode.VOID, true, Set.of(), List.of(), "/var/lib/kubelet", List.of());
+    var rules = Reviews.guardRules(GuardMode.VOID, true);
     for (GuardMode mode : GuardMode.values()) {
       entries.add(new GuardHandler(new Guard(rules, node -> Set.of()), mode, events, metrics));
     }

@@ -6,6 +6,8 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.tranche.webhook.compat.SharingSystem;
+import dev.tranche.webhook.guard.GuardMode;
+import dev.tranche.webhook.guard.GuardRules;
 import dev.tranche.webhook.mutate.MutationRules;
 import dev.tranche.webhook.mutate.MutationRules.PlainRequests;
 import dev.tranche.webhook.nodes.GpuNode;
@@ -59,6 +61,14 @@ public final class Reviews {
         Set.of(),
         PlainRequests.REPLICAS,
         Set.of());
+  }
+
+  /**
+   * @param assumeDefaultRuntime whether pods that name no RuntimeClass may run with nvidia's
+   */
+  public static GuardRules guardRules(GuardMode mode, boolean assumeDefaultRuntime) {
+    return new GuardRules(
+        mode, assumeDefaultRuntime, Set.of(), List.of(), "/var/lib/kubelet", List.of());
   }
 
   /** Nodes of all kinds. */

@@ -68,16 +68,8 @@ class ShareTruthTest {
   @ParameterizedTest
   @EnumSource(names = {"GPUS", "REPLICAS"})
   void whatIsAdmitted_isWhatWasAsked_forTheExtenderToo(PlainRequests plain) {
-    var rules =
-        new MutationRules(
-            List.of(RESOURCE),
-            10,
-            SCHEDULER,
-            "nvidia",
-            MutationRules.Memory.DEFAULT,
-            Set.of(),
-            plain,
-            Set.of());
+    MutationRules rules =
+        Reviews.rules(List.of(RESOURCE), 10, SCHEDULER, "nvidia").with(plain, Set.of());
     var mutator = new PodMutator(rules);
     int admitted = 0;
     long[] seeds = Seeds.of(PODS);

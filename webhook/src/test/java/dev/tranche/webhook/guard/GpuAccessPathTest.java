@@ -8,6 +8,7 @@ import static dev.tranche.webhook.guard.Pods.pod;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import dev.tranche.webhook.Reviews;
 import io.fabric8.kubernetes.client.utils.Serialization;
 import io.fabric8.zjsonpatch.JsonPatch;
 import java.io.IOException;
@@ -26,10 +27,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** The places and annotations that the guard knows, and the page that shows them. */
 class GpuAccessPathTest {
 
-  private final Guard guard =
-      new Guard(
-          new GuardRules(GuardMode.VOID, true, Set.of(), List.of(), "/var/lib/kubelet", List.of()),
-          node -> Set.of());
+  private final Guard guard = new Guard(Reviews.guardRules(GuardMode.VOID, true), node -> Set.of());
 
   @ParameterizedTest
   @CsvSource({

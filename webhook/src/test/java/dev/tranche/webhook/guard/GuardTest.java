@@ -10,6 +10,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.sun.management.ThreadMXBean;
+import dev.tranche.webhook.Reviews;
 import dev.tranche.webhook.guard.FindingOutcome.Outcome;
 import dev.tranche.webhook.pod.PodView;
 import io.fabric8.zjsonpatch.JsonPatch;
@@ -404,11 +405,7 @@ class GuardTest {
 
   @Test
   void withoutADefaultRuntime_onlyPodsThatNameOneAreServed() {
-    var careful =
-        new Guard(
-            new GuardRules(
-                GuardMode.VOID, false, Set.of(), List.of(), "/var/lib/kubelet", List.of()),
-            node -> Set.of());
+    var careful = new Guard(Reviews.guardRules(GuardMode.VOID, false), node -> Set.of());
     JsonNode plain = container("'env':[" + ALL + "]");
     assertThat(patch(careful.judge(created(plain), GuardMode.VOID))).isEmpty();
     assertThat(Pods.found(careful, container("'envFrom':[{}]"), GuardMode.AUDIT)).isEmpty();
@@ -457,11 +454,7 @@ class GuardTest {
   /** The kubelet gives them to the container, and CUDA reads them. */
   @Test
   void limitsOfMps_areTakenAway_whateverTheRuntime() {
-    var careful =
-        new Guard(
-            new GuardRules(
-                GuardMode.VOID, false, Set.of(), List.of(), "/var/lib/kubelet", List.of()),
-            node -> Set.of());
+    var careful = new Guard(Reviews.guardRules(GuardMode.VOID, false), node -> Set.of());
     JsonNode pod =
         container(
             "'env':[{'name':'CUDA_MPS_PINNED_DEVICE_MEM_LIMIT','value':'0=80G'},"

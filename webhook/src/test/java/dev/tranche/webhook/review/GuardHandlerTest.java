@@ -8,15 +8,12 @@ import dev.tranche.webhook.Reviews;
 import dev.tranche.webhook.events.AdmissionEvents;
 import dev.tranche.webhook.guard.Guard;
 import dev.tranche.webhook.guard.GuardMode;
-import dev.tranche.webhook.guard.GuardRules;
 import dev.tranche.webhook.metrics.WebhookMetrics;
 import io.fabric8.kubernetes.client.KubernetesClientBuilder;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.List;
-import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
@@ -103,7 +100,7 @@ class GuardHandlerTest {
   }
 
   private JsonNode review(GuardMode mode, String pod) {
-    var rules = new GuardRules(mode, true, Set.of(), List.of(), "/var/lib/kubelet", List.of());
+    var rules = Reviews.guardRules(mode, true);
     var guard =
         new Guard(
             rules,

@@ -7,7 +7,6 @@ import dev.tranche.process.fuzz.Corpus;
 import dev.tranche.webhook.Reviews;
 import dev.tranche.webhook.guard.Guard;
 import dev.tranche.webhook.guard.GuardMode;
-import dev.tranche.webhook.guard.GuardRules;
 import dev.tranche.webhook.guard.GuardedPod;
 import dev.tranche.webhook.guard.Verdict;
 import dev.tranche.webhook.mutate.MutationRules;
@@ -22,15 +21,7 @@ public class ReviewFuzzTest {
   private static final MutationRules.Cluster CLUSTER = new MutationRules.Cluster(List.of(), true);
   private static final PodMutator MUTATOR = new PodMutator(Reviews.RULES);
   private static final Guard GUARD =
-      new Guard(
-          new GuardRules(
-              GuardMode.VOID,
-              true,
-              Set.of(),
-              List.of("nvidia.com/gpu"),
-              "/var/lib/kubelet",
-              List.of()),
-          node -> Set.of());
+      new Guard(Reviews.guardRules(GuardMode.VOID, true), node -> Set.of());
 
   @Test
   void corpus() throws Exception {

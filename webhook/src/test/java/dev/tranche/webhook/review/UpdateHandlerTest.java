@@ -9,7 +9,6 @@ import dev.tranche.webhook.PlainRequestsTest;
 import dev.tranche.webhook.Reviews;
 import dev.tranche.webhook.guard.Guard;
 import dev.tranche.webhook.guard.GuardMode;
-import dev.tranche.webhook.guard.GuardRules;
 import dev.tranche.webhook.metrics.WebhookMetrics;
 import dev.tranche.webhook.mutate.MutationRules;
 import dev.tranche.webhook.mutate.PodUpdate;
@@ -41,12 +40,7 @@ class UpdateHandlerTest {
           metrics);
   private final UpdateHandler guard =
       new UpdateHandler(
-          new Guard(
-                  new GuardRules(
-                      GuardMode.VOID, true, Set.of(), List.of(), "/var/lib/kubelet", List.of()),
-                  node -> Set.of())
-              ::restore,
-          metrics);
+          new Guard(Reviews.guardRules(GuardMode.VOID, true), node -> Set.of())::restore, metrics);
 
   /** The number is restored only where it means the same as the replicas. */
   @ParameterizedTest
