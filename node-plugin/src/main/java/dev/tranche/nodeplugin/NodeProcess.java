@@ -97,7 +97,10 @@ final class NodeProcess implements NvmlThread.Listener, NodePlugin.Host {
     // A monotonic clock, so that no duration stalls if somebody sets the wall clock back.
     LongSupplier clockMs = () -> System.nanoTime() / 1_000_000;
     return new GpuWatch(
-        options.health(), new UsageReader(options.hostProc(), options.hostLog(), clockMs), clockMs);
+        options.health(),
+        new UsageReader(options.hostProc(), options.hostLog(), clockMs),
+        clockMs,
+        plugin.failures());
   }
 
   /** One event loop does all work; only file access and name lookups block. */

@@ -199,7 +199,8 @@ final class PluginRig {
             new GpuWatch(
                 new HealthOptions(XidPolicy.parse("", "", word -> {}), 300, 200),
                 new UsageReader(folder.resolve("proc"), folder.resolve("log"), PluginRig::clockMs),
-                PluginRig::clockMs),
+                PluginRig::clockMs,
+                plugin.failures()),
             options.sampleIntervalMs(),
             new Samples());
     thread.start();

@@ -2,7 +2,6 @@ package dev.tranche.nodeplugin.gpu;
 
 import dev.tranche.nodeplugin.nvml.GpuInfo;
 import dev.tranche.nodeplugin.nvml.Nvml;
-import dev.tranche.nodeplugin.nvml.NvmlException;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
@@ -23,6 +22,7 @@ final class ErrorWatch {
   static final int FAILURES_MAX = 3;
 
   private final KnownGpus gpus;
+  private final GpuFailures bugs;
   private final Set<String> watched = new TreeSet<>();
   // GPUs whose errors this driver never reports.
   private final Set<String> unsupported = new TreeSet<>();
@@ -30,8 +30,9 @@ final class ErrorWatch {
   private int failures;
   private String why = "";
 
-  ErrorWatch(KnownGpus gpus) {
+  ErrorWatch(KnownGpus gpus, GpuFailures bugs) {
     this.gpus = gpus;
+    this.bugs = bugs;
   }
 
   /** Begins a new listing of the GPUs. */
@@ -44,10 +45,10 @@ final class ErrorWatch {
     String uuid = gpu.uuid();
     try {
       (session.watch(index) ? watched : unsupported).add(uuid);
-    } catch (NvmlException e) {
-      e.rethrowIfDriverGone();
-      if (!e.getMessage().equals(why)) {
-        why = e.getMessage();
+    } catch (RuntimeException e) {
+      String reason = bugs.reason(uuid, e);
+      if (!reason.equals(why)) {
+        why = reason;
         LOG.warn("{} is not watched for errors until it answers: {}", uuid, why);
       }
     }

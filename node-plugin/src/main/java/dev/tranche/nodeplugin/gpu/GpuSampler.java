@@ -28,16 +28,19 @@ final class GpuSampler {
   private final HealthOptions options;
   private final ContainerUses usage;
   private final LongSupplier clockMs;
+  private final GpuFailures failures;
   private final Map<String, Long> eccErrors = new HashMap<>();
   // By uuid: failed samples in a row.
   private final Map<String, Integer> failedSamples = new HashMap<>();
   // By uuid: why the load of a GPU that answers cannot be read.
   private final Map<String, String> unreadable = new TreeMap<>();
 
-  GpuSampler(HealthOptions options, ContainerUses usage, LongSupplier clockMs) {
+  GpuSampler(
+      HealthOptions options, ContainerUses usage, LongSupplier clockMs, GpuFailures failures) {
     this.options = options;
     this.usage = usage;
     this.clockMs = clockMs;
+    this.failures = failures;
   }
 
   /** Forgets all other GPUs. */
@@ -85,13 +88,13 @@ final class GpuSampler {
               : health,
           load,
           uses);
-    } catch (NvmlException e) {
-      e.rethrowIfDriverGone();
-      if (e.lost()) {
+    } catch (RuntimeException e) {
+      String why = failures.reason(gpu.info().uuid(), e);
+      if (e instanceof NvmlException nvml && nvml.lost()) {
         unreadable.remove(gpu.info().uuid());
-        return gpu.asLost(e.getMessage());
+        return gpu.asLost(why);
       }
-      return afterFailedSample(session, gpu, index, nowMs, e.getMessage());
+      return afterFailedSample(session, gpu, index, nowMs, why);
     }
   }
 
@@ -138,8 +141,10 @@ final class GpuSampler {
       return gpu.migDevice().isEmpty()
           ? now.uuid().equals(gpu.uuid())
           : session.migDevices(now).stream().anyMatch(device -> device.uuid().equals(gpu.uuid()));
-    } catch (NvmlException e) {
-      e.rethrowIfDriverGone();
+    } catch (RuntimeException e) {
+      if (e instanceof NvmlException nvml) {
+        nvml.rethrowIfDriverGone();
+      }
       return false;
     }
   }

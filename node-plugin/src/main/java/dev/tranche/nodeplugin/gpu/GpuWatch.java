@@ -6,6 +6,7 @@ import dev.tranche.nodeplugin.nvml.GpuEvent;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
 import dev.tranche.nodeplugin.nvml.Nvml;
 import dev.tranche.nodeplugin.nvml.NvmlException;
+import dev.tranche.process.meters.Failures;
 import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -38,6 +39,7 @@ public final class GpuWatch {
   private final GpuErrors errors;
   private final ErrorWatch errorWatch;
   private final ContainerUses usage;
+  private final GpuFailures failures;
   // By index: why a GPU, or a MIG device of it, did not tell its identity at the last listing.
   private final Map<Integer, String> unidentified = new TreeMap<>();
   private @Nullable Nvml nvml;
@@ -50,13 +52,16 @@ public final class GpuWatch {
   /**
    * @param usage finds the containers of a GPU's processes
    * @param clockMs any monotonic clock
+   * @param failures counts bugs that one GPU causes
    */
-  public GpuWatch(HealthOptions options, ContainerUses usage, LongSupplier clockMs) {
+  public GpuWatch(
+      HealthOptions options, ContainerUses usage, LongSupplier clockMs, Failures failures) {
     this.options = options;
     this.clockMs = clockMs;
     this.usage = usage;
-    this.errorWatch = new ErrorWatch(gpus);
-    this.sampler = new GpuSampler(options, usage, clockMs);
+    this.failures = new GpuFailures(failures);
+    this.errorWatch = new ErrorWatch(gpus, this.failures);
+    this.sampler = new GpuSampler(options, usage, clockMs, this.failures);
     this.errors = new GpuErrors(options, clockMs, gpus);
   }
 
@@ -111,11 +116,10 @@ public final class GpuWatch {
       if (!leftOut.isEmpty()) {
         unidentified.put(index, "GPU " + index + ": " + String.join("; ", leftOut));
       }
-    } catch (NvmlException e) {
-      e.rethrowIfDriverGone();
+    } catch (RuntimeException e) {
       // Whatever is wrong with this GPU, the others are usable, and it is looked for again. Its
       // uuid cannot be read; whether it was known follows from which GPUs are missing.
-      unidentified.put(index, "GPU " + index + ": " + e.getMessage());
+      unidentified.put(index, "GPU " + index + ": " + failures.reason(String.valueOf(index), e));
     }
   }
 
@@ -245,8 +249,8 @@ public final class GpuWatch {
       return !now.mig().equals(known.mig())
           || !identities(devices).equals(identities(gpus.migDevicesOf(known)))
           || leftOut.isEmpty() == unidentified.containsKey(index);
-    } catch (NvmlException e) {
-      e.rethrowIfDriverGone();
+    } catch (RuntimeException e) {
+      failures.reason(known.uuid(), e);
       return false;
     }
   }
@@ -279,9 +283,8 @@ public final class GpuWatch {
       Optional<GpuEvent> event = session().awaitEvent(timeoutMs);
       errorWatch.worked();
       return event.isPresent() && errors.apply(event.get(), session());
-    } catch (NvmlException e) {
-      e.rethrowIfDriverGone();
-      return failedWait(e.getMessage(), timeoutMs);
+    } catch (RuntimeException e) {
+      return failedWait(failures.reason("of an error", e), timeoutMs);
     }
   }
 

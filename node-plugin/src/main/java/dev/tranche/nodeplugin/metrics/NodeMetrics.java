@@ -74,10 +74,13 @@ public final class NodeMetrics extends Meters {
     return new OpsPort(this::scrape, () -> Probe.ALIVE, readiness).listen(port, at);
   }
 
-  /** Returns where unexpected errors in one task are counted. */
+  /** Returns where unexpected errors of one GPU, or in one task, are counted. */
   public Failures failures() {
     return new Failures(
-        this, "Unexpected errors that ended one task; the rest went on.", Failures.TASK);
+        this,
+        "Unexpected errors that ended the work on one GPU, or one task; the rest went on.",
+        Failures.GPU,
+        Failures.TASK);
   }
 
   /** Updates the GPUs; a GPU is shown from its first sample on. */

@@ -34,11 +34,13 @@ final class FailingMachine implements Nvml {
     WITHOUT_HANDLE,
     /** It says who it is, but its load is an error. */
     LOAD_FAILS,
+    /** A call fails in a way that the code does not expect. */
+    UNEXPECTED,
     /** It says who it is, but its load is only for privileged callers. */
     LOAD_DENIED;
 
     boolean answers() {
-      return this != LOST && this != WITHOUT_HANDLE;
+      return this != LOST && this != WITHOUT_HANDLE && this != UNEXPECTED;
     }
   }
 
@@ -106,6 +108,7 @@ final class FailingMachine implements Nvml {
     switch (board.state) {
       case LOST -> throw new NvmlException(GPU_IS_LOST, "GPU is lost");
       case WITHOUT_HANDLE -> throw new NvmlException(UNKNOWN_ERROR, "no handle");
+      case UNEXPECTED -> throw new IllegalStateException("nobody expects this");
       case FINE, LOAD_FAILS, LOAD_DENIED -> {}
     }
     return board;
@@ -161,7 +164,7 @@ final class FailingMachine implements Nvml {
     switch (board.state) {
       case LOAD_FAILS -> throw new NvmlException(UNKNOWN_ERROR, "no load");
       case LOAD_DENIED -> throw new NvmlException(NO_PERMISSION, "Insufficient Permissions");
-      case FINE, LOST, WITHOUT_HANDLE -> {}
+      case FINE, LOST, WITHOUT_HANDLE, UNEXPECTED -> {}
     }
     return new GpuReading(index, 0, 0, 40, 1, 0, board.eccErrors, Gpm.UNKNOWN);
   }

@@ -8,6 +8,7 @@ import dev.tranche.nodeplugin.gpu.FailingMachine.State;
 import dev.tranche.nodeplugin.health.Health;
 import dev.tranche.nodeplugin.health.HealthOptions;
 import dev.tranche.nodeplugin.health.XidPolicy;
+import dev.tranche.nodeplugin.metrics.NodeMetrics;
 import dev.tranche.nodeplugin.usage.UsageReader;
 import java.nio.file.Path;
 import java.util.List;
@@ -21,7 +22,8 @@ class GpuSamplerTest {
       new GpuWatch(
           new HealthOptions(XidPolicy.parse("", "", word -> {}), 300_000),
           new UsageReader(Path.of("none"), Path.of("none"), () -> nowMs),
-          () -> nowMs);
+          () -> nowMs,
+          new NodeMetrics().failures());
 
   private Health health() {
     return watch.gpus().getFirst().health();

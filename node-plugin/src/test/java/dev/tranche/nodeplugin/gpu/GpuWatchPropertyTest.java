@@ -7,6 +7,7 @@ import dev.tranche.nodeplugin.gpu.FailingMachine.State;
 import dev.tranche.nodeplugin.health.Health;
 import dev.tranche.nodeplugin.health.HealthOptions;
 import dev.tranche.nodeplugin.health.XidPolicy;
+import dev.tranche.nodeplugin.metrics.NodeMetrics;
 import dev.tranche.nodeplugin.nvml.GpuEvent;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
 import dev.tranche.nodeplugin.nvml.NvmlException;
@@ -80,7 +81,8 @@ class GpuWatchPropertyTest {
           new GpuWatch(
               new HealthOptions(XidPolicy.parse("", "", word -> {}), 300_000),
               new UsageReader(Path.of("none"), Path.of("none"), () -> nowMs),
-              () -> nowMs);
+              () -> nowMs,
+              new NodeMetrics().failures());
       for (int i = random.nextInt(1, 5); i > 0; i--) {
         boards.add(new Board("GPU-" + i));
       }

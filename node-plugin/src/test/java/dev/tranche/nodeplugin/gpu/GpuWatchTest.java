@@ -8,6 +8,7 @@ import dev.tranche.nodeplugin.gpu.FailingMachine.State;
 import dev.tranche.nodeplugin.health.Health;
 import dev.tranche.nodeplugin.health.HealthOptions;
 import dev.tranche.nodeplugin.health.XidPolicy;
+import dev.tranche.nodeplugin.metrics.NodeMetrics;
 import dev.tranche.nodeplugin.nvml.GpuEvent;
 import dev.tranche.nodeplugin.nvml.NvmlException;
 import dev.tranche.nodeplugin.usage.UsageReader;
@@ -29,7 +30,8 @@ class GpuWatchTest {
         new GpuWatch(
             new HealthOptions(XidPolicy.parse(disabled, "", word -> {}), QUIET_MS, REOPEN_MS),
             new UsageReader(Path.of("none"), Path.of("none"), () -> nowMs),
-            () -> nowMs);
+            () -> nowMs,
+            new NodeMetrics().failures());
     watch.open(nvml);
     watch.sample();
     return watch;
@@ -429,5 +431,26 @@ class GpuWatchTest {
         .extracting(HealthChange::reason)
         .containsExactly("GpuReturned");
     assertThat(HealthChange.between(List.of(), before)).isEmpty();
+  }
+
+  @Test
+  void gpuWithAnUnexpectedException_isLeftOut_andAllOthersAreRead() {
+    a.state = State.UNEXPECTED;
+    GpuWatch watch = watch("");
+    assertThat(watch.gpus()).extracting(gpu -> gpu.info().uuid()).containsExactly("GPU-b");
+    assertThat(watch.problems())
+        .singleElement()
+        .satisfies(p -> assertThat(p.sentence()).contains("GPU 0", "nobody expects"));
+  }
+
+  @Test
+  void sampleWithAnUnexpectedException_isAFailedOneOfThatGpu() {
+    GpuWatch watch = watch("");
+    a.state = State.UNEXPECTED;
+    for (int i = 0; i < GpuSampler.FAILED_SAMPLES_MAX; i++) {
+      watch.sample();
+    }
+    assertThat(health(watch, "GPU-a").healthy()).isFalse();
+    assertThat(health(watch, "GPU-b").healthy()).isTrue();
   }
 }

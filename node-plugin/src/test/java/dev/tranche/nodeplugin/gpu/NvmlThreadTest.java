@@ -7,6 +7,7 @@ import dev.tranche.nodeplugin.gpu.FailingMachine.Board;
 import dev.tranche.nodeplugin.gpu.FailingMachine.State;
 import dev.tranche.nodeplugin.health.HealthOptions;
 import dev.tranche.nodeplugin.health.XidPolicy;
+import dev.tranche.nodeplugin.metrics.NodeMetrics;
 import dev.tranche.nodeplugin.nvml.NvmlException;
 import dev.tranche.nodeplugin.usage.UsageReader;
 import java.nio.file.Path;
@@ -31,7 +32,8 @@ class NvmlThreadTest {
         new GpuWatch(
             new HealthOptions(XidPolicy.parse("", "", word -> {}), 1_000, 1),
             new UsageReader(Path.of("none"), Path.of("none"), clockMs),
-            clockMs);
+            clockMs,
+            new NodeMetrics().failures());
     var sessions = new ArrayDeque<>(List.of(nvml));
     try (var thread =
         new NvmlThread(

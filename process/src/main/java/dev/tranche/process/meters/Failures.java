@@ -23,6 +23,9 @@ public final class Failures {
   /** The work on one node; all others go on. */
   public static final String NODE = "node";
 
+  /** The work on one GPU or MIG device; all others go on. */
+  public static final String GPU = "gpu";
+
   /** One of several tasks; the others go on. */
   public static final String TASK = "task";
 
