@@ -208,7 +208,7 @@ final class AllocationCalls {
 
   /** The Allocate was granted. */
   void granted(int size, long nowMs) {
-    if (pending == null && last != null) {
+    if (pending == null && last != null && last.ofInitContainer()) {
       assignments.tookOver(last, size);
     }
     foundFor(size, nowMs)

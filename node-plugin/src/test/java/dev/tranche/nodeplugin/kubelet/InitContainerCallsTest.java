@@ -132,6 +132,27 @@ class InitContainerCallsTest extends AllocationCallsRig {
     assertThat(prefer(2).found()).isEmpty();
   }
 
+  /** The init container was taken for the sidecar, which requests as many. */
+  @Test
+  void sidecarThatTookOver_isNotTakenForTheNextContainerOfItsSize() {
+    assignments.receive(
+        assignment("uid-p", "p")
+            .addContainers(container("side", "G1", 1))
+            .addContainers(container("main", "G2", 1))
+            .addContainers(container("second", "G0", 1))
+            .addHeld(share("G0", 1))
+            .addHeld(share("G1", 1))
+            .addHeld(share("G2", 1))
+            .build(),
+        nowMs);
+    lists("p", "side", "main", "second");
+    assertOn("G1", prefer(1));
+    allocationCalls.granted(1, nowMs);
+    allocationCalls.granted(1, nowMs);
+    holds("p", "side", List.of("G1::0"));
+    assertOn("G2", prefer(1));
+  }
+
   /** The kubelet has not asked for the init container yet, which the assignment does not name. */
   @Test
   void whatAnInitContainerWillHave_isLeftAlone() {
