@@ -374,6 +374,13 @@ class RenderingTest {
         .contains("10.0.0.0/24", "kubernetes.io/metadata.name: monitoring");
   }
 
+  @Test
+  void valuesForFineShares_splitIntoSixty(@TempDir Path folder) throws IOException {
+    String values = Files.readString(Chart.FOLDER.resolve("values-fine.yaml"));
+    assertThat(Chart.renderFile(folder, values))
+        .contains("replicas: 60", "--default-replicas-per-gpu=60");
+  }
+
   /** Helm, Argo CD and Flux render the same. */
   @Test
   void noTemplate_asksTheCluster() throws IOException {

@@ -8,6 +8,7 @@ import dev.tranche.webhook.request.GpuRequests.Request;
 import dev.tranche.webhook.request.GpuRequests.Wanted;
 import java.math.BigDecimal;
 import java.util.List;
+import java.util.stream.IntStream;
 
 /**
  * The replicas that one container is granted for its request.
@@ -71,12 +72,22 @@ record Grant(
       case Wanted.Gpus(int gpus) ->
           Warning.WHOLE_GPUS.of(
               container, request.key(), gpus, gpus, replicas, replicasPerGpu, Names.GPU_FRACTION);
-      case Wanted.Share share ->
-          Warning.ROUNDED_UP.of(container, request.text(), fraction(), replicasPerGpu);
+      case Wanted.Share(GpuPart share) ->
+          Warning.ROUNDED_UP.of(
+              container, request.text(), fraction(), replicasPerGpu, exactWith(share));
       case Wanted.Memory memory ->
           Warning.MEMORY_ROUNDED_UP.of(
               container, request.text(), fraction(), of(usableBytes) >> 20, replicasPerGpu);
     };
+  }
+
+  /** Names the first of some usual numbers of replicas in which a share is exact. */
+  private static String exactWith(GpuPart share) {
+    return IntStream.of(20, 60, 100)
+        .filter(share::exactIn)
+        .mapToObj("; with %d replicas it is exact"::formatted)
+        .findFirst()
+        .orElse("");
   }
 
   /** Returns this share of a GPU's memory. */

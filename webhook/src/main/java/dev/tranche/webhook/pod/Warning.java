@@ -5,7 +5,7 @@ import java.util.stream.Stream;
 
 /** The warnings to the owner of a pod that is admitted. docs/errors.md lists them all. */
 public enum Warning {
-  ROUNDED_UP("container %s: %s rounded up to %s, because GPUs are split into %d replicas"),
+  ROUNDED_UP("container %s: %s rounded up to %s, because GPUs are split into %d replicas%s"),
   MEMORY_ROUNDED_UP(
       "container %s: %s of GPU memory rounded up to %s of a GPU, %dMi, because GPUs are split into"
           + " %d replicas"),

@@ -21,7 +21,8 @@ import org.junit.jupiter.api.Test;
 /** A controller drops the warnings about its pods, so that they become its Events. */
 class OwnerWarningsIT {
   private static final String ROUNDED =
-      "container main: 0.25 rounded up to 0.3, because GPUs are split into 10 replicas";
+      "container main: 0.25 rounded up to 0.3, because GPUs are split into 10 replicas; with 20"
+          + " replicas it is exact";
 
   private final MockApi api = new MockApi();
   private final SimpleMeterRegistry registry = new SimpleMeterRegistry();

@@ -91,7 +91,8 @@ class PodMutatorTest {
     assertThat(annotation(after, "granted-fraction")).isEqualTo("0.4");
     assertThat(warnings(mutation))
         .containsExactly(
-            "container worker: 1/3 rounded up to 0.4, because GPUs are split into 10 replicas");
+            "container worker: 1/3 rounded up to 0.4, because GPUs are split into 10 replicas;"
+                + " with 60 replicas it is exact");
   }
 
   @Test
