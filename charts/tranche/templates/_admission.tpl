@@ -59,16 +59,18 @@ k.startsWith('tranche.dev/gpu') || k in ['tranche.dev/replicas-per-gpu', 'tranch
 ^\s*(0*\.0*[1-9][0-9]*|0*[1-9][0-9]*(\.0+)?|[0-9.]*[1-9][0-9.]*%|[0-9]+\s*/\s*[0-9]+)\s*$
 {{- end -}}
 
-{{/* CEL: the annotations of a workload's pod template. dyn, since only a CronJob has a jobTemplate. */}}
+{{/* CEL: the annotations of a pod, or of a workload's pod template. dyn, since only a CronJob has a jobTemplate. */}}
 {{- define "tranche.templateAnnotations" -}}
 {{- $job := "dyn(object).spec.jobTemplate.spec.template" -}}
 {{- $other := "dyn(object).spec.template" -}}
-(has(dyn(object).spec.jobTemplate)
+(has(dyn(object).spec.containers)
+? (has(object.metadata.annotations) ? object.metadata.annotations : dyn({}))
+: has(dyn(object).spec.jobTemplate)
 ? (has({{ $job }}.metadata) && has({{ $job }}.metadata.annotations) ? {{ $job }}.metadata.annotations : dyn({}))
 : (has({{ $other }}) && has({{ $other }}.metadata) && has({{ $other }}.metadata.annotations) ? {{ $other }}.metadata.annotations : dyn({})))
 {{- end -}}
 
-{{/* CEL: whether a workload's pod template has the container that variables.gpuContainer names. */}}
+{{/* CEL: whether a workload's pod template has the container that variables.gpuContainer names. Of a pod, the webhook knows. */}}
 {{- define "tranche.templateHasGpuContainer" -}}
 {{- $found := list -}}
 {{- range $spec := list "dyn(object).spec.jobTemplate.spec.template.spec" "dyn(object).spec.template.spec" -}}
@@ -76,7 +78,9 @@ k.startsWith('tranche.dev/gpu') || k in ['tranche.dev/replicas-per-gpu', 'tranch
   && (has(%[1]s.containers) && %[1]s.containers.exists(c, c.name == variables.gpuContainer)
   || has(%[1]s.initContainers) && %[1]s.initContainers.exists(c, c.name == variables.gpuContainer)))` $spec) -}}
 {{- end -}}
-(has(dyn(object).spec.jobTemplate)
+(has(dyn(object).spec.containers)
+? true
+: has(dyn(object).spec.jobTemplate)
 ? {{ first $found }}
 : {{ last $found }})
 {{- end -}}

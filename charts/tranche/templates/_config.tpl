@@ -8,6 +8,9 @@ Refuses what the node plugin would refuse on every node after the upgrade, with 
 {{- if hasKey $config "Error" -}}
 {{- fail (printf "%s is not a config in NVIDIA's format, a YAML map that starts with \"version: v1\": %s." $in $config.Error) -}}
 {{- end -}}
+{{- if eq "ConfigMap" (toString $config.kind) -}}
+{{- fail (printf "%s is a whole ConfigMap: write each key below its data, %s, to a file of its own, and give that by --set-file config.map.KEY=FILE. Or create the ConfigMap, and set config.name." $in (keys ($config.data | default dict) | sortAlpha | join ", ")) -}}
+{{- end -}}
 {{- include "tranche.knownKeys" (dict "at" $in "map" $config "keys" (list "version" "flags" "sharing" "resources" "imex")) -}}
 {{- if not (has $config.version (list nil "" "v1")) -}}
 {{- fail (printf "%s: version is %s; allowed: v1." $in (toJson $config.version)) -}}

@@ -438,6 +438,9 @@ readinessProbe:
 {{- fail "config.map and config.name are both set: give the config's keys in config.map, or the name of a ConfigMap that exists in config.name, not both." -}}
 {{- end -}}
 {{- $configs := include "tranche.configMap" . | fromYaml -}}
+{{- if and .Values.config.map (ne 10 (int .Values.replicas)) -}}
+{{- fail (printf "replicas is %v and has no effect beside config.map: give the number in the config, as sharing.timeSlicing.resources[].replicas or sharing.mps.resources[].replicas, and remove replicas." .Values.replicas) -}}
+{{- end -}}
 {{- if and .Values.config.default (not .Values.config.name) (not (hasKey $configs .Values.config.default)) -}}
 {{- fail (printf "config.default is %q, which is not a key of %s; its keys are %s." .Values.config.default (ternary "the config that the chart makes" "config.map" (empty .Values.config.map)) (keys $configs | sortAlpha | join ", ")) -}}
 {{- end -}}

@@ -43,6 +43,8 @@ class RenderingTest {
     "webhook.enabled, false, extender.enabled needs webhook.enabled",
     "config.default, theirs, 'config.default is \"theirs\", which is not a key of config.map'",
     "config.name, theirs, config.map and config.name are both set",
+    "replicas, 20, 'replicas is 20 and has no effect beside config.map: give the number in the"
+        + " config'",
   })
   void impossibleValues_areRefusedInASentence(String key, String value, String sentence) {
     assertThatThrownBy(() -> render(Map.of("config.map.ours", "version: v1", key, value)))
@@ -56,6 +58,8 @@ class RenderingTest {
       value = {
         "version: [v1|config.map.mine is not a config in NVIDIA's format",
         "- v1|config.map.mine is not a config in NVIDIA's format",
+        "{kind: ConfigMap, data: {b: x, a: y}}|config.map.mine is a whole ConfigMap: write each key"
+            + " below its data, a, b, to a file of its own",
         "{version: v2}|config.map.mine: version is \"\"v2\"\"; allowed: v1.",
         "{version: v1, shared: {}}|config.map.mine has the unknown key \"\"shared\"\"; allowed are"
             + " version, flags",
@@ -353,8 +357,8 @@ class RenderingTest {
         .contains("values: [\"tranche\",\"kube-system\"]")
         .as("a namespace of that name may be anybody's, from before")
         .doesNotContain("\"kube-system\",\"gpu-operator\"");
-    // Four entries, two for updates, and the two policies that only warn.
-    assertThat(on.split("failurePolicy: Ignore", -1)).hasSize(9);
+    // Four entries, two for updates, and the three policies that only warn.
+    assertThat(on.split("failurePolicy: Ignore", -1)).hasSize(10);
     assertThat(render())
         .as("agents that need every GPU")
         .contains(

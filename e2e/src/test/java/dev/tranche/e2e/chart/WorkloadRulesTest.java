@@ -118,7 +118,7 @@ class WorkloadRulesTest {
     Map<String, Object> request =
         Map.of("userInfo", Map.of("username", "me"), "operation", "UPDATE");
     String warning =
-        "annotation tranche.dev/%s of the pod template is unknown to Tranche: it has no effect. %s"
+        "annotation tranche.dev/%s is unknown to Tranche: it has no effect. %s"
             .formatted(name, advice);
     assertThat(
             Cel.refusals(
@@ -167,6 +167,53 @@ class WorkloadRulesTest {
           .as(spec)
           .isEqualTo(allowed);
     }
+  }
+
+  /** No webhook sees a pod that requests nothing. */
+  @ParameterizedTest
+  @CsvSource({
+    "gpu-fraction, default-scheduler, tranche.dev/gpu-fraction",
+    "gpu-memory, tranche-scheduler, tranche.dev/gpu-memory",
+    "gpu-fraction, kai-scheduler, ''",
+    "tranche.dev/fraction, default-scheduler, tranche.dev/gpu-fraction",
+    "tranche.dev/gpu-fraction, default-scheduler, ''",
+    "other.dev/gpu-fraction, default-scheduler, ''",
+  })
+  void annotationOfAPod_isWarnedOf_ifItMeansOurs(String name, String scheduler, String meant) {
+    String pod =
+        "{'metadata':{'annotations':{'%s':'0.3'%s}},'spec':{'schedulerName':'%s','containers':[]}}";
+    String warning =
+        "annotation %s is unknown to Tranche: it has no effect. Did you mean %s?"
+            .formatted(name, meant);
+    assertThat(warnings("workload-annotations", pod.formatted(name, "", scheduler)))
+        .isEqualTo(meant.isEmpty() ? List.of() : List.of(warning));
+    String converted = ",'tranche.dev/replicas-per-gpu':'10'";
+    assertThat(warnings("workload-annotations", pod.formatted(name, converted, scheduler)))
+        .as("the webhook has warned")
+        .isEmpty();
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "requests.nvidia.com/gpu, 15, ''",
+    "requests.nvidia.com/gpu, 1k, ''",
+    "cpu, 1500m, ''",
+    "requests.nvidia.com/gpu, 1500m, 'replicas of a GPU, such as \"20\" for 2 GPUs'",
+    "nvidia.com/gpu, 1, only by the key requests.nvidia.com/gpu",
+    "limits.nvidia.com/gpu, 1, only by the key requests.nvidia.com/gpu",
+  })
+  void quotaThatLimitsNothing_isWarnedOf(String key, String value, String text) {
+    assertThat(warnings("quotas", "{'spec':{'hard':{'%s':'%s'}}}".formatted(key, value)))
+        .hasSize(text.isEmpty() ? 0 : 1)
+        .allMatch(warning -> warning.contains(text));
+  }
+
+  private static List<String> warnings(String policy, String object) {
+    return Cel.refusals(
+        AdmissionRulesTest.policy("tranche-" + policy),
+        Map.of("userInfo", Map.of("username", "me"), "operation", "CREATE"),
+        AdmissionRulesTest.json(object),
+        null);
   }
 
   /** Such as of the extender, whose pods have an annotation of the chart. */
