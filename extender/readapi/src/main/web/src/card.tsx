@@ -52,7 +52,7 @@ function OfGpu({ gpu }: { gpu: Gpu }) {
         <dt>Pods</dt><dd>{gpu.holderCount}</dd>
         {gpu.measured && <><dt>Measured</dt><dd><Since time={gpu.measured.time} /></dd></>}
       </dl>
-      {facts.words.length > 0 && <p><b class="word">{facts.words.join(", ")}</b> {gpu.healthReason ?? ""} {facts.overuse ?? ""}</p>}
+      {facts.words.length > 0 && <p><b class="word">{facts.words.join(", ")}</b> {gpu.healthReason ?? ""} {gpu.overuse ?? ""}</p>}
       {gpu.holders.slice(0, PODS_MAX).map((holder) => (
         <p class="of"><i class={`ns ns${colourOf(holder.namespace)} ${holder.idleSince ? "idle" : ""}`} />{holder.namespace}/{holder.name} {share(shareOf(holder))}</p>
       ))}

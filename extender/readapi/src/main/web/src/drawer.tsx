@@ -54,7 +54,7 @@ function OfGpu({ id }: { id: string }) {
     <>
       <h2 class="mono">{gpu.node} GPU {gpu.index}</h2>
       <p>{modelText(gpu.model)} · <span class="mono">{gpu.uuid}</span></p>
-      {facts.words.length > 0 && <p><b class="word">{facts.words.join(", ")}</b> {gpu.healthReason ?? ""}{facts.overuse && ` ${facts.overuse}`}</p>}
+      {facts.words.length > 0 && <p><b class="word">{facts.words.join(", ")}</b> {gpu.healthReason ?? ""}{gpu.overuse && ` ${gpu.overuse}`}</p>}
       <dl class="facts">
         <Fact name="Granted">{shareText(gpu)} {gpu.resource}</Fact>
         <Fact name="Largest share that fits now">{share(gpu.largestShareReplicas / gpu.replicas)}</Fact>
@@ -66,6 +66,7 @@ function OfGpu({ id }: { id: string }) {
         <Fact name="Tensor cores">{activityText(gpu.measured?.tensorActive)}</Fact>
         <Fact name="Memory bandwidth">{activityText(gpu.measured?.dramActive)}</Fact>
         <Fact name="Memory used">{facts.usedBytes === undefined ? "–" : memory(facts.usedBytes)} of {memory(facts.bytes)}</Fact>
+        <Fact name="Memory used by no pod">{gpu.memoryOfNoPod === undefined ? "not known" : memory(bytesOf(gpu.memoryOfNoPod))}</Fact>
         <Fact name="Memory free for pods">{memory(bytesOf(gpu.effective.memoryFree))}</Fact>
         <Fact name="Measured">{gpu.measured ? <Since time={gpu.measured.time} /> : "not yet"}</Fact>
       </dl>

@@ -1,6 +1,6 @@
 /** What the map shows of a GPU, computed once from its row. */
-import { bytesOf, gpusOf, memory } from "./quantity.ts";
-import type { Gpu, Holder } from "./types.ts";
+import { bytesOf, gpusOf } from "./quantity.ts";
+import type { Gpu } from "./types.ts";
 
 export interface Facts {
   readonly shareGranted: number;
@@ -13,14 +13,7 @@ export interface Facts {
   readonly usedBytes: number | undefined;
   /** Conditions, one word each, since the outline of a cell alone does not explain them. */
   readonly words: readonly string[];
-  /** More memory in use than granted: whose it is, as far as that is known. */
-  readonly overuse: string | undefined;
-  /** The namespaces whose pods use it; empty if no pod does. Undefined if nobody knows. */
-  readonly overusers: readonly string[] | undefined;
 }
-
-/** Use above the grant is reported from this share of the GPU's memory on, since drivers use some memory. */
-const OVERUSED_SHARE = 0.1;
 
 const known = new WeakMap<Gpu, Facts>();
 
@@ -39,11 +32,7 @@ function workedOut(gpu: Gpu): Facts {
   const fresh = gpu.measured?.fresh === true;
   const usedBytes = fresh && gpu.measured.memory !== undefined ? bytesOf(gpu.measured.memory) : undefined;
   const words = gpu.health === "Healthy" ? [] : [gpu.health.toLowerCase()];
-  const slack = bytes * OVERUSED_SHARE;
-  const overusers = fresh ? gpu.holders.filter((holder) => bytesOf(holder.memory) > sizeOf(gpu, holder) + slack) : [];
-  const overuse = usedBytes === undefined ? undefined : overuseOf(gpu, usedBytes, grantedBytes, slack, overusers);
-  const known = overusers.length > 0 || nobodysBytes(gpu, usedBytes ?? 0) !== undefined;
-  if (overuse) words.push("overused");
+  if (gpu.overuse) words.push("overused");
   const measured = fresh && gpu.measured.sm !== undefined;
   return {
     shareGranted: gpusOf(gpu.granted.gpus),
@@ -53,25 +42,7 @@ function workedOut(gpu: Gpu): Facts {
     grantedBytes,
     usedBytes,
     words,
-    overuse,
-    overusers: known ? overusers.map((holder) => holder.namespace) : undefined,
   };
-}
-
-const sizeOf = (gpu: Gpu, holder: Holder) => (bytesOf(gpu.memory) * holder.replicas) / holder.replicasPerGpu;
-
-function overuseOf(gpu: Gpu, used: number, granted: number, slack: number, overusers: readonly Holder[]): string | undefined {
-  const first = overusers[0];
-  if (first) return `${first.name} uses ${memory(bytesOf(first.memory))} of ${memory(sizeOf(gpu, first))}`;
-  if (used <= granted + slack) return undefined;
-  const nobodys = nobodysBytes(gpu, used);
-  return nobodys !== undefined && nobodys > slack ? `${memory(nobodys)} used by no pod` : `${memory(used - granted)} more than granted`;
-}
-
-/** Undefined unless it is known of every pod what it uses. */
-function nobodysBytes(gpu: Gpu, used: number): number | undefined {
-  const allKnown = gpu.holders.length === gpu.holderCount && gpu.holders.every((holder) => holder.memory !== undefined);
-  return allKnown ? used - gpu.holders.reduce((sum, holder) => sum + bytesOf(holder.memory), 0) : undefined;
 }
 
 export const shareText = (gpu: Gpu) => `${gpu.replicas - gpu.freeReplicas} of ${gpu.replicas}`;

@@ -25,7 +25,7 @@ export function Help() {
       <p>Filter by <code>{ALLOWED}</code>. <code>load</code> and <code>granted</code> are in percent, <code>free</code> counts replicas.</p>
       <p>For example <code>model:H100 ns:team-a load&gt;80</code></p>
       <p><code>:</code> finds a part of a name, <code>=</code> the whole name.</p>
-      <p>A box is a GPU, divided into the shares of its pods. A colour is a namespace. Striped: the pod has not worked for a minute or longer. The bars beside it are SM load and memory in use. A red frame: unhealthy, cordoned, draining, silent, or overused, which is more memory in use than granted.</p>
+      <p>A box is a GPU, divided into the shares of its pods. A colour is a namespace. Striped: the pod has not worked for a minute or longer. Hatched: free, but no pod can get it, since too little measured memory is free, or the GPU takes no pods. The bars beside it are SM load and memory in use. A red frame: unhealthy, cordoned, draining, silent, or overused, which is more memory in use than granted.</p>
       <button onClick={() => (helping.value = false)}>Close</button>
     </dialog>
   );

@@ -98,6 +98,7 @@ function Legend() {
       {names.length > NAMES_MAX && <li>{names.length - NAMES_MAX} more namespaces</li>}
       <li><i class="ns idle ink" aria-hidden="true" />idle</li>
       <li><i class="free" aria-hidden="true" />free</li>
+      <li><i class="blocked" aria-hidden="true" />free, not usable</li>
       <li><i class="bar sm" aria-hidden="true" />SM load</li>
       {named.value && <li><i class="bar mem" aria-hidden="true" />memory</li>}
       <li><i class="bar none" aria-hidden="true" />no reading</li>
@@ -168,7 +169,7 @@ function plainCell(tile: Tile): VNode {
 function NamedCell({ tile }: { tile: Tile }) {
   const gpu = tile.gpu!;
   const facts = factsOf(gpu);
-  const words = tile.words.filter((word) => word !== "overused" || !facts.overuse);
+  const words = tile.words.filter((word) => word !== "overused");
   return (
     <button class="cell" data-key={tile.key} tabIndex={-1}>
       <span class="said">{tile.label}</span>
@@ -184,7 +185,7 @@ function NamedCell({ tile }: { tile: Tile }) {
       <span class="foot" aria-hidden="true">
         <span>{facts.usedBytes === undefined ? "– of " : `${memoryOf(facts.usedBytes, facts.bytes)} of `}{memory(facts.bytes)}</span>
         {words.length > 0 && <b class="word">{words.join(", ")}</b>}
-        {tile.words.includes("overused") && <b class="word">{facts.overuse}</b>}
+        {tile.words.includes("overused") && <b class="word">{gpu.overuse}</b>}
       </span>
     </button>
   );

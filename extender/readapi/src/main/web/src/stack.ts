@@ -7,7 +7,7 @@ export type Part =
   | { readonly kind: "pod"; readonly share: number; readonly holder: Holder }
   /** Held by pods of other namespaces, or of which it is not known who they are. */
   | { readonly kind: "others" | "unknown"; readonly share: number }
-  /** Free, or not held but not to be had either. */
+  /** Free, or not held but not to be had either: the GPU takes no pods, or too little measured memory is free. */
   | { readonly kind: "free" | "blocked"; readonly share: number };
 
 const LEAST = 0.0005;
@@ -35,7 +35,9 @@ function made(gpu: Gpu): readonly Part[] {
   // A bound pod whose GPU the node has not reported yet counts against each GPU that it may be on.
   if (shareGranted - named > LEAST) parts.push({ kind: "unknown", share: shareGranted - named });
   const left = 1 - Math.max(shareGranted, named);
-  if (left > LEAST) parts.push({ kind: gpu.health === "Healthy" ? "free" : "blocked", share: left });
+  const free = Math.min(left, gpu.largestShareReplicas / gpu.replicas);
+  if (free > LEAST) parts.push({ kind: "free", share: free });
+  if (left - free > LEAST) parts.push({ kind: "blocked", share: left - free });
   return parts;
 }
 

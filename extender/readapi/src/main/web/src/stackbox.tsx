@@ -45,7 +45,7 @@ function PartBox({ part, lines }: { part: Part; lines: number }) {
   );
 }
 
-const WORDS = { others: "others", unknown: "pod unknown", free: "free", blocked: "blocked" };
+const WORDS = { others: "others", unknown: "pod unknown", free: "free", blocked: "not usable" };
 
 function useText(holder: Holder): string {
   if (holder.idleSince) return ` · idle ${age(Math.max(60, (tenSecondsMs.value - Date.parse(holder.idleSince)) / 1000))}`;

@@ -69,8 +69,10 @@ const heldBy = (gpu: Gpu, namespace: string) =>
 
 /** Not "overused" where it is known that others overuse the GPU. */
 function wordsOf(gpu: Gpu, namespace: string): readonly string[] {
-  const { words, overusers } = factsOf(gpu);
-  return overusers && !overusers.includes(namespace) ? words.filter((word) => word !== "overused") : words;
+  const { words } = factsOf(gpu);
+  const users = gpu.holders.filter((holder) => holder.overuses);
+  const known = users.length > 0 || gpu.memoryOfNoPod !== undefined;
+  return known && !users.some((holder) => holder.namespace === namespace) ? words.filter((word) => word !== "overused") : words;
 }
 
 const OF_KIND = { others: "var(--others)", unknown: "var(--others)", free: "transparent", blocked: "var(--others)" };

@@ -7,6 +7,7 @@ export type CandidateGpu = Readonly<{
   model: string;
   replicas: number;
   freeReplicas: number;
+  largestShareReplicas: number;
   memory: MemoryQuantity;
   effective: Effective;
   message: string;
@@ -61,6 +62,8 @@ export type Gpu = Readonly<{
   others?: Amount;
   health: Health;
   healthReason?: string;
+  overuse?: string;
+  memoryOfNoPod?: MemoryQuantity;
   measured?: Measured;
   effective: Effective;
   holders: readonly Holder[];
@@ -109,6 +112,7 @@ export type Holder = Readonly<{
   sm?: GpuQuantity;
   memory?: MemoryQuantity;
   idleSince?: string;
+  overuses?: boolean;
 }>;
 
 export type LargestShare = Readonly<{ replicas: number; replicasPerGpu: number; node: string }>;

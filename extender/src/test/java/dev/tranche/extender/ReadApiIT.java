@@ -238,7 +238,7 @@ final class ReadApiIT {
     "/api/v1/pods/team-a/%3Cscript%3E, 400, lower case letters",
     "/api/v1/openapi.json?x=y, 400, no parameters",
     "/api/v1/history, 400, node is \"\"; allowed: the name of a node",
-    "/api/v1/history?node=none, 404, nothing was recorded of node none",
+    "/api/v1/history?node=none, 404, node none was not found",
     "/nothing, 404, there are /api/v1/summary",
   })
   void wrongRequests_areProblemsThatSayWhatIsAllowed(String asked, int status, String said)
@@ -251,6 +251,8 @@ final class ReadApiIT {
   @ParameterizedTest
   @CsvSource({
     "/api/v1/summary?output=table, text/plain; charset=utf-8, 'NODE     GPUS   GRANTED'",
+    "/api/v1/waste?output=table, text/plain; charset=utf-8, GPUs that pods hold are not used",
+    "/api/v1/pods?node=node-a&gpu=7&output=table, text/plain; charset=utf-8, NAMESPACE",
     "/api/v1/gpus?limit=1&output=wide, text/plain; charset=utf-8, 1 more: continue=",
     "/api/v1/pods/team-a/trainer?output=table, text/plain; charset=utf-8, 'State:         Waiting'",
     "/api/v1/pods/team-a/trainer?output=json, application/json, '\n  \"state\" : \"Waiting\"'",
@@ -271,8 +273,10 @@ final class ReadApiIT {
     OpenApi.assertIsStatus(answer.body());
     assertThat(json(answer).getString("kind")).isEqualTo("Status");
     assertThat(json(answer).getString("message")).startsWith("limit is \"0\"; allowed");
-    assertThat(json(local("/api/v1/pods/team-a/none?output=json")).getString("reason"))
-        .isEqualTo("NotFound");
+    for (String asked : List.of("pods/team-a/none?output=json", "history?node=no&output=json")) {
+      assertThat(json(local("/api/v1/" + asked)).getString("reason")).isEqualTo("NotFound");
+    }
+    assertThat(local("/api/v1/history?node=no&output=table").body()).contains("one of json");
   }
 
   @ParameterizedTest

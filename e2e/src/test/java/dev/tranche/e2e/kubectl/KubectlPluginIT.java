@@ -29,6 +29,15 @@ class KubectlPluginIT {
   private static final int MISUSED = 2;
   private static final int WAITS = 3;
   private static final int UNKNOWN = 4;
+  private static final String GPUS =
+      """
+          "index" : 0,
+          "uuid" : "GPU-c",
+          "index" : 1,
+          "uuid" : "GPU-a",
+          "index" : 2,
+          "uuid" : "GPU-b",
+      """;
 
   /** The command, its exit status, and a part of what it writes. */
   private static final String COMMANDS =
@@ -63,6 +72,10 @@ class KubectlPluginIT {
       what-if --fraction 0,3                   | 2 | a part of a GPU
       what-if --count few                      | 2 | allowed: a number
       top clouds                               | 2 | not "clouds"
+      top waste -n team-b                      | 0 | a      2
+      cordon node-a                            | 2 | such as node-a/1; kubectl cordon
+      drain node-a/x                           | 2 | allowed: a number
+      drain node-a/7 --yes                     | 1 | GPU 7 of node node-a was not found
       top -o csv                               | 2 | table, wide, json
       top -oyaml                               | 2 | -o json and pipe it to a YAML tool
       top --file                               | 2 | --file needs a value
@@ -237,6 +250,58 @@ class KubectlPluginIT {
     assertThat(ended.out()).startsWith("The pod requests no GPU.");
   }
 
+  @Test
+  void cordon_writesTheNodesAnnotation_besideTheOtherGpus() throws Exception {
+    cluster.put("page1", GPUS);
+    cluster.put("cordoned", "12 GPU-b,GPU-c");
+    Ended cordoned = cluster.run("cordon", "node-a/1");
+    assertThat(cordoned.errors()).isEmpty();
+    assertThat(cordoned.out()).isEqualTo("GPU 1 of node node-a cordoned\n");
+    cluster.run("uncordon", "node-a/2");
+    cluster.put("cordoned", "13 GPU-b");
+    cluster.run("uncordon", "node-a/2");
+    String annotate =
+        "annotate node node-a --overwrite --resource-version=%s tranche.dev/cordon-gpus";
+    assertThat(cluster.calls())
+        .contains(
+            annotate.formatted(12) + "=GPU-b,GPU-c,GPU-a",
+            annotate.formatted(12) + "=GPU-c",
+            annotate.formatted(13) + "-");
+  }
+
+  @Test
+  void drain_showsWhatItEvicts_andRetriesWhatABudgetRefuses() throws Exception {
+    cluster.put("page1", GPUS);
+    cluster.put("cordoned", "12 ");
+    cluster.put("holders", "NAMESPACE   NAME   STATE\nteam-a      web    Bound\n");
+    Ended shown = cluster.run("drain", "node-a/1", "--dry-run");
+    assertThat(shown.out()).contains("Cordons GPU 1 of node node-a, and evicts:", "web    Bound");
+    Ended unanswered = cluster.run("drain", "node-a/1");
+    assertThat(unanswered.status()).isEqualTo(FAILED);
+    assertThat(unanswered.errors()).contains("nothing was changed");
+    assertThat(cluster.calls()).noneMatch(call -> call.matches(".*(annotate|eviction).*"));
+    cluster.put("budget", "");
+    Ended done = cluster.run("drain", "node-a/1", "--yes");
+    assertThat(done.errors()).contains("pod team-a/web: Error from server (TooManyRequests)");
+    assertThat(done.out()).endsWith("no pod holds a part of GPU 1 of node node-a\n");
+    assertThat(done.status()).isEqualTo(OK);
+    assertThat(cluster.calls())
+        .anyMatch(call -> call.endsWith("cordon-gpus=GPU-a"))
+        .filteredOn(
+            call -> call.contains("create --raw /api/v1/namespaces/team-a/pods/web/eviction"))
+        .hasSize(2);
+  }
+
+  @Test
+  void topOfANamespace_countsItsQuotaInGpus() throws Exception {
+    cluster.put("page1", "Namespace:     team-a\nReplicas:      10 per GPU\n");
+    cluster.put("quotas", "cpu  \ngpus 15 12\n");
+    assertThat(cluster.run("top", "-n", "team-a").out())
+        .endsWith("per GPU\nQuota:         1.2 of 1.5 GPUs, by ResourceQuota gpus\n");
+    cluster.remove("quotas");
+    assertThat(cluster.run("top", "-n", "team-a").errors()).isEmpty();
+  }
+
   /** The dry run of one pod does not tell whether a quota admits all. */
   @Test
   void whatIf_holdsTheQuotasAgainstAllPods() throws Exception {
@@ -304,7 +369,7 @@ class KubectlPluginIT {
         .anyMatch(call -> call.endsWith(team + "team-a/pods?output=table&limit=500&continue=c2"))
         .anyMatch(call -> call.endsWith(team + "team-b/gpus?output=table&limit=500"))
         .anyMatch(call -> call.endsWith(team + "team-a/pods/bound?output=table"))
-        .anyMatch(call -> call.endsWith(team + "team-a/history?node=node-a"))
+        .anyMatch(call -> call.endsWith(team + "team-a/history?output=json&node=node-a"))
         .anyMatch(call -> call.contains("create --raw " + team + "team-a/what-if?output=table -f "))
         .noneMatch(call -> call.contains("port-forward"));
   }

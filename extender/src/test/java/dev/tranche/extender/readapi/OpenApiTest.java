@@ -16,6 +16,8 @@ import dev.tranche.extender.readapi.row.Snapshot;
 import dev.tranche.extender.readapi.row.Summary;
 import dev.tranche.extender.readapi.row.View;
 import dev.tranche.extender.readapi.row.WaitingReasons;
+import dev.tranche.extender.readapi.row.WasteList;
+import dev.tranche.extender.readapi.table.Output;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.verb.FakeWorld;
 import io.vertx.core.json.JsonObject;
@@ -158,6 +160,22 @@ final class OpenApiTest {
     assertThat(json.getJsonArray("models")).hasSize(1);
   }
 
+  /** What is held without a measurement is neither used nor unused. */
+  @Test
+  void waste_isDescribed_andBeginsWithTheLargest() {
+    world.state.apply(
+        new Event.PodSeen(FakeWorld.pod("unmeasured", 5, "tranche.dev/gpu=a1").on("a")));
+    JsonObject json = json(WasteList.of(snapshot(), null));
+    OpenApi.assertIs("WasteList", json.encode());
+    assertThat(json.getString("held")).isEqualTo("800m");
+    assertThat(json.getString("unused")).isEqualTo("100m");
+    assertThat(json.getJsonArray("items")).hasSize(1);
+    assertThat(WasteList.of(snapshot(), "other").items()).isEmpty();
+    assertThat(Output.TABLE.of(WasteList.of(snapshot(), "ns"), Instant.now()))
+        .containsPattern("ns +held +a +0 +0.3 +0.1 +3.0Gi +2.0Gi +<none>\n")
+        .endsWith("# 0.1 of 0.8 GPUs that pods hold are not used\n");
+  }
+
   @Test
   void history_isDescribed_withGapsWhereNothingWasMeasured() {
     var history = new GpuHistory(1 << 20);
@@ -204,7 +222,7 @@ final class OpenApiTest {
         .forEachRemaining(
             path ->
                 assertThat(Route.of(path.replace("{", "").replace("}", ""))).as(path).isPresent());
-    assertThat(document.get("paths")).hasSize(9 + 6);
+    assertThat(document.get("paths")).hasSize(10 + 6);
   }
 
   /** A field that an answer may lack has a question mark in the page's type, and no other has. */

@@ -144,10 +144,10 @@ final class RenderingTest {
   void gpus_areATable_andUnknownLoadIsNoZero() {
     assertThat(shown(gpus(), Output.TABLE).lines().map(l -> l.replaceAll(" +", " ")))
         .containsExactly(
-            "NODE GPU MODEL GRANTED FREE SM% SM%-10S-MEAN MEMORY-USED MEMORY HEALTH PODS",
-            "a 0 Tesla T4 0.3 7/10 25% 25% 3.0Gi 10.0Gi Healthy 1",
-            "a 1 Tesla T4 0 10/10 <unknown> <unknown> <unknown> 10.0Gi Healthy 0",
-            "b 0 Tesla T4 0 10/10 90% 90% 10.0Gi 10.0Gi Healthy 0");
+            "NODE GPU MODEL GRANTED FREE USABLE SM% SM%-10S-MEAN MEMORY-USED MEMORY HEALTH PODS",
+            "a 0 Tesla T4 0.3 7/10 6/10 25% 25% 3.0Gi 10.0Gi Healthy 1",
+            "a 1 Tesla T4 0 10/10 10/10 <unknown> <unknown> <unknown> 10.0Gi Healthy 0",
+            "b 0 Tesla T4 0 10/10 0/10 90% 90% 10.0Gi 10.0Gi Healthy,Overused 0");
     assertThat(shown(gpus(), Output.WIDE)).contains("UUID", "a0", "ns/held", "READING");
   }
 

@@ -14,6 +14,9 @@ import java.util.Optional;
 public final class FitErrorText {
   private static final int EVENT_NODES_MAX = 3;
 
+  /** Less is what an idle driver uses. */
+  private static final long NOTICED_BYTES = 1L << 30;
+
   private FitErrorText() {}
 
   /** Returns a text such as {@code gpu 0: 0.1 free, needs 0.3 of one GPU}. */
@@ -33,7 +36,11 @@ public final class FitErrorText {
           + "; measured free memory of %s is enough for %s"
               .formatted(
                   bytes(gpu.memoryFreeBytes()),
-                  ShareText.fraction(gpu.replicasByMemory(), gpu.replicas()));
+                  ShareText.fraction(gpu.replicasByMemory(), gpu.replicas()))
+          + (gpu.memoryUnattributedBytes() < NOTICED_BYTES
+              ? ""
+              : "; %s is used that no pod was granted"
+                  .formatted(bytes(gpu.memoryUnattributedBytes())));
     }
     if (gpu.freeClients() != GpuView.UNLIMITED) {
       return free + "; %d MPS client slots free".formatted(gpu.freeClients());
@@ -104,7 +111,7 @@ public final class FitErrorText {
     return more > 0 ? text + ". " + more + " more nodes: see kubectl tranche explain" : text;
   }
 
-  static String bytes(long bytes) {
+  public static String bytes(long bytes) {
     return String.format(Locale.ROOT, "%.1f GiB", bytes / (double) (1L << 30));
   }
 }

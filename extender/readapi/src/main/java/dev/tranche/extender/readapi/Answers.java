@@ -21,6 +21,7 @@ import dev.tranche.extender.readapi.row.Snapshot;
 import dev.tranche.extender.readapi.row.Summary;
 import dev.tranche.extender.readapi.row.View;
 import dev.tranche.extender.readapi.row.WaitingReasons;
+import dev.tranche.extender.readapi.row.WasteList;
 import dev.tranche.extender.selection.NodeFilter;
 import dev.tranche.extender.snapshot.NodeSnapshot;
 import io.vertx.core.Future;
@@ -122,6 +123,7 @@ final class Answers {
       case HISTORY -> whenReady(() -> history(view, parameters));
       case WHAT_IF -> whenReady(() -> whatIfs.of(view, parameters, question.body()));
       case INVARIANTS -> withoutParameters(parameters, () -> whenReady(this::invariants));
+      case WASTE -> waste(parameters);
       case METRICS ->
           withoutParameters(
               parameters,
@@ -218,6 +220,14 @@ final class Answers {
                                 .apply(key)
                                 .compose(why -> refused(unknownPod(key, why)))
                             : explained(key, plan.get(), route.view())));
+  }
+
+  private Future<Answer> waste(MultiMap parameters) {
+    return switch (Parameters.read(parameters, List.of(Field.text("namespace")))) {
+      case Parsed.Refused(var problem) -> refused(problem);
+      case Parsed.Valid(var values) ->
+          ofSnapshot(now -> WasteList.of(now, values.get("namespace")));
+    };
   }
 
   private Future<Answer> invariants() {

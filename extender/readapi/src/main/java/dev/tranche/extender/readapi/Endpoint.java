@@ -91,8 +91,8 @@ final class Endpoint implements Handler<HttpServerRequest> {
               "Not found",
               "there are /api/v1/summary, /api/v1/gpus, /api/v1/pods,"
                   + " /api/v1/pods/{namespace}/{name}, /api/v1/history, /api/v1/changes,"
-                  + " /api/v1/what-if, /api/v1/invariants, /api/v1/openapi.json and /metrics; and"
-                  + " of one namespace, under "
+                  + " /api/v1/what-if, /api/v1/invariants, /api/v1/waste, /api/v1/openapi.json and"
+                  + " /metrics; and of one namespace, under "
                   + Access.NAMESPACES
                   + "/{namespace}, /summary, /gpus, /pods, /pods/{name}, /history and /what-if"));
     } else if (!route.get().method().equals(request.method())) {

@@ -120,7 +120,7 @@ final class Histories {
 
   private static Problem unknown(String node, @Nullable String gpu) {
     return notFound(
-        "nothing was recorded of %snode %s in the last %d hours, or since this extender started"
+        "%snode %s was not found: nothing was recorded of it in the last %d hours, or since this extender started"
             .formatted(
                 gpu == null ? "" : "GPU " + gpu + " of ",
                 node,

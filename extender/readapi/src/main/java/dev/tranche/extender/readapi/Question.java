@@ -1,5 +1,7 @@
 package dev.tranche.extender.readapi;
 
+import static java.util.stream.Collectors.joining;
+
 import dev.tranche.extender.readapi.json.Json;
 import dev.tranche.extender.readapi.query.Parameters.Parsed;
 import dev.tranche.extender.readapi.query.Problem;
@@ -34,12 +36,15 @@ record Question(
       return new Parsed.Refused<>(
           Problem.badRequest("the query is malformed: % begins two hexadecimal digits"));
     }
-    List<String> requested = route.isText() ? parameters.getAll(OUTPUT) : List.of();
+    List<Output> allowed = route.outputs();
+    List<String> requested = allowed.isEmpty() ? List.of() : parameters.getAll(OUTPUT);
     Optional<Output> output =
-        requested.size() == 1 ? Output.of(requested.getFirst()) : Optional.empty();
+        requested.size() == 1
+            ? allowed.stream().filter(each -> requested.contains(each.toString())).findFirst()
+            : Optional.empty();
     if (!requested.isEmpty() && output.isEmpty()) {
-      return Parsed.refused(
-          OUTPUT, String.join(", ", requested), "one of " + String.join(", ", Output.NAMES));
+      String names = allowed.stream().map(Output::toString).collect(joining(", "));
+      return Parsed.refused(OUTPUT, String.join(", ", requested), "one of " + names);
     }
     output.ifPresent(known -> parameters.remove(OUTPUT));
     return new Parsed.Valid<>(

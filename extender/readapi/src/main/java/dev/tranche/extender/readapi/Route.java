@@ -3,6 +3,7 @@ package dev.tranche.extender.readapi;
 import dev.tranche.extender.readapi.access.Access;
 import dev.tranche.extender.readapi.access.Right;
 import dev.tranche.extender.readapi.row.View;
+import dev.tranche.extender.readapi.table.Output;
 import io.vertx.core.http.HttpMethod;
 import java.util.List;
 import java.util.Locale;
@@ -41,6 +42,7 @@ record Route(Kind kind, View view, String namespace, String name) {
     WHAT_IF("what-if"),
     HISTORY("history"),
     INVARIANTS("invariants"),
+    WASTE("waste"),
     METRICS("metrics"),
     OPENAPI("openapi.json");
 
@@ -108,11 +110,12 @@ record Route(Kind kind, View view, String namespace, String name) {
     return kind == Kind.WHAT_IF ? HttpMethod.POST : HttpMethod.GET;
   }
 
-  /** Whether the answer may be text for a terminal. */
-  boolean isText() {
+  /** Returns the formats that a caller may ask for. */
+  List<Output> outputs() {
     return switch (kind) {
-      case SUMMARY, GPUS, PODS, POD, WHAT_IF, INVARIANTS -> true;
-      case CHANGES, HISTORY, METRICS, OPENAPI -> false;
+      case SUMMARY, GPUS, PODS, POD, WHAT_IF, INVARIANTS, WASTE -> List.of(Output.values());
+      case HISTORY -> List.of(Output.JSON);
+      case CHANGES, METRICS, OPENAPI -> List.of();
     };
   }
 
@@ -128,7 +131,7 @@ record Route(Kind kind, View view, String namespace, String name) {
     var get = new Right.Pods("get", view.namespace().get());
     return switch (kind) {
       case POD, WHAT_IF -> List.of(get);
-      case SUMMARY, GPUS, PODS, CHANGES, HISTORY, INVARIANTS, METRICS, OPENAPI ->
+      case SUMMARY, GPUS, PODS, CHANGES, HISTORY, INVARIANTS, WASTE, METRICS, OPENAPI ->
           List.of(get, new Right.Pods("list", view.namespace().get()));
     };
   }

@@ -56,6 +56,7 @@ abstract class PageFixture {
         gpu("node-b", 0, 3)
             .put("model", "Tesla T4")
             .put("health", "Unhealthy")
+            .put("largestShareReplicas", 0)
             .put("healthReason", "XID 79: the GPU has fallen off the bus");
     api.snapshot =
         snapshot(

@@ -54,7 +54,7 @@ final class PageIT extends PageFixture {
     Locator broken = cell("node-b GPU 0");
     assertThat(broken).hasAccessibleName(Pattern.compile("unhealthy"));
     assertThat(broken).containsText("unhealthy");
-    assertThat(broken.locator(".part.blocked")).hasText("0.5 blocked");
+    assertThat(broken.locator(".part.blocked")).hasText("0.5 not usable");
   }
 
   private static JsonObject changed(String node, int index, String uuid) {

@@ -13,6 +13,7 @@ final class Scene {
   private final int gib;
   private int held;
   private int usedGib;
+  private int usable = TENTHS;
 
   private Scene(JsonObject row, int gib) {
     this.row = row;
@@ -54,6 +55,13 @@ final class Scene {
 
   Scene nobodysGib(int more) {
     usedGib += more;
+    row.put("overuse", more + ".0 GiB used by no pod").put("memoryOfNoPod", more + "Gi");
+    return this;
+  }
+
+  /** What measured memory leaves of the free tenths. */
+  Scene usable(int tenths) {
+    usable = tenths;
     return this;
   }
 
@@ -72,7 +80,7 @@ final class Scene {
             .put("memory", ((long) gib << 30) * held / TENTHS + "");
     boolean healthy = "Healthy".equals(row.getString("health"));
     return row.put("freeReplicas", TENTHS - held)
-        .put("largestShareReplicas", healthy ? TENTHS - held : 0)
+        .put("largestShareReplicas", healthy ? Math.min(usable, TENTHS - held) : 0)
         .put("granted", granted)
         .put("holders", holders)
         .put("holderCount", holders.size());

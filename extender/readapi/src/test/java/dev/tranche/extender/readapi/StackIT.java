@@ -41,6 +41,7 @@ final class StackIT extends PageFixture {
                     Scene.gpu("node-h100", 1, "NVIDIA H100 80GB HBM3", 79, 0)
                         .idle("mine", "notebook", 1, 41)
                         .nobodysGib(29)
+                        .usable(5)
                         .row(),
                     Scene.gpu("node-t4", 0, "Tesla T4", 15, 92)
                         .pod("web", "chat", 3, 62, 3)
@@ -71,7 +72,11 @@ final class StackIT extends PageFixture {
     // A pod that does not work is striped, and the time stands with it.
     assertThat(cell("node-h100 GPU 0").locator(".part.idle")).hasText("finetune0.6 · idle 41 min");
     assertThat(page.locator(".part.idle")).hasCount(3);
-    assertThat(cell("node-h100 GPU 1")).containsText("29 GiB used by no pod");
+    Locator taken = cell("node-h100 GPU 1");
+    assertThat(taken).containsText("29.0 GiB used by no pod");
+    // Hatched: nobody can have what measured memory does not leave.
+    assertThat(taken.locator(".part.free")).hasText("0.5 free");
+    assertThat(taken.locator(".part.blocked")).hasText("0.4 not usable");
     // The parts' heights are their shares.
     Object worst =
         page.evaluate(
@@ -91,7 +96,7 @@ final class StackIT extends PageFixture {
     Locator figures = page.locator(".headline li");
     assertThat(page.locator("h1")).hasText("prod-gpu-eu1");
     assertThat(figures.nth(0)).containsText("4.3 of 6 GPUs granted");
-    assertThat(figures.nth(1)).containsText("0.9 largest share that fits now");
+    assertThat(figures.nth(1)).containsText("0.5 largest share that fits now");
     assertThat(figures.nth(1)).containsText("0.3 on Tesla T4");
     assertThat(figures.nth(2)).containsText("1.7 GPUs granted and idle");
     assertThat(figures.nth(2)).containsText("web 1 · nlp 0.6 · mine 0.1");

@@ -31,6 +31,7 @@ public record Candidate(
       String model,
       int replicas,
       int freeReplicas,
+      int largestShareReplicas,
       MemoryQuantity memory,
       Effective effective,
       String message) {
@@ -41,6 +42,7 @@ public record Candidate(
           Printable.name(gpu.model()),
           gpu.replicas(),
           gpu.freeReplicas(),
+          gpu.healthy() && !gpu.cordoned() ? gpu.freeShare() : 0,
           new MemoryQuantity(gpu.memoryUsableBytes()),
           Effective.toThePercent(gpu),
           Printable.message(FitErrorText.gpu(node, gpu)));

@@ -18,6 +18,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * A GPU as the API shows it.
  *
+ * @param largestShareReplicas what a pod could get, by granted replicas and by measured memory
+ * @param overuse what is used beyond the grants; null if it is not much
  * @param granted what is not free: held by pods, or possibly held by pods whose GPU is unknown
  */
 public record Gpu(
@@ -34,6 +36,8 @@ public record Gpu(
     @Nullable Amount others,
     Health health,
     @Nullable String healthReason,
+    @Nullable String overuse,
+    @Nullable MemoryQuantity memoryOfNoPod,
     @Nullable Measured measured,
     Effective effective,
     List<Holder> holders,
@@ -132,6 +136,8 @@ public record Gpu(
         shown.namespace().isEmpty() ? null : others(row, granted, holds),
         Health.of(row.node(), gpu),
         healthReason(view, shown),
+        Overuse.of(row, shown),
+        Overuse.ofNoPod(gpu),
         Measured.of(row),
         Effective.of(view),
         holds.stream().limit(HOLDERS_MAX).map(hold -> Holder.of(gpu, hold)).toList(),

@@ -6,7 +6,11 @@ import dev.tranche.extender.ledger.Hold;
 import java.time.Instant;
 import org.jspecify.annotations.Nullable;
 
-/** A pod that holds replicas of a GPU. */
+/**
+ * A pod that holds replicas of a GPU.
+ *
+ * @param overuses true if it uses much more memory than granted; null otherwise
+ */
 public record Holder(
     String namespace,
     String name,
@@ -16,7 +20,8 @@ public record Holder(
     Stage stage,
     @Nullable GpuQuantity sm,
     @Nullable MemoryQuantity memory,
-    @Nullable Instant idleSince) {
+    @Nullable Instant idleSince,
+    @Nullable Boolean overuses) {
   static Holder of(Inspection.Gpu gpu, Hold hold) {
     var used = Pod.Used.of(gpu, hold);
     return new Holder(
@@ -28,7 +33,8 @@ public record Holder(
         Stage.of(hold),
         used.gpus(),
         used.memory(),
-        gpu.idleSince().get(hold.uid()));
+        gpu.idleSince().get(hold.uid()),
+        Overuse.by(gpu, hold) ? true : null);
   }
 
   static int replicas(Inspection.Gpu gpu, Hold hold) {

@@ -9,12 +9,17 @@ import java.util.List;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/** What one namespace holds, and who waits there. */
+/**
+ * What one namespace holds, and who waits there.
+ *
+ * @param replicasPerGpu null where GPUs are split into different numbers
+ */
 public record NamespaceSummary(
     Instant time,
     String namespace,
     int pods,
     int gpus,
+    @Nullable Integer replicasPerGpu,
     Amount granted,
     Amount others,
     Pod.@Nullable Used used,
@@ -39,9 +44,17 @@ public record NamespaceSummary(
         namespace,
         (int) own.stream().filter(row -> row.state() != PodState.ENDED).count(),
         gpus,
+        replicasPerGpu(snapshot),
         granted.amount(),
         all.without(granted),
         Pod.Used.sum(own.stream().flatMap(row -> Stream.ofNullable(row.used()))),
         WaitingPods.of(own, reasons));
+  }
+
+  /** Returns what turns a quota's replicas into GPUs; null where GPUs differ. */
+  private static @Nullable Integer replicasPerGpu(Snapshot snapshot) {
+    List<Integer> found =
+        snapshot.gpus.stream().map(row -> row.gpu().view().replicas()).distinct().toList();
+    return found.size() == 1 ? found.getFirst() : null;
   }
 }

@@ -35,7 +35,11 @@ public record Pod(
     @Nullable Used used,
     @Nullable Instant idleSince) {
   public static final List<Field> FIELDS =
-      List.of(Field.text("namespace"), Field.text("node"), new Field("state", PodState.NAMES));
+      List.of(
+          Field.text("namespace"),
+          Field.text("node"),
+          Field.text("gpu"),
+          new Field("state", PodState.NAMES));
 
   /** The measured use of one pod. */
   public record Used(@Nullable GpuQuantity gpus, @Nullable MemoryQuantity memory) {
@@ -67,7 +71,17 @@ public record Pod(
   public static boolean admitted(PodRow row, ListQuery query) {
     return query.admits("namespace", row.pod().namespace())
         && query.admits("node", node(row))
-        && query.admits("state", row.state().toString());
+        && query.admits("state", row.state().toString())
+        && (!query.filters().containsKey("gpu")
+            || row.gpus().stream()
+                .anyMatch(on -> query.admits("gpu", "" + on.gpu().view().index())));
+  }
+
+  /** Returns what the pod holds and does not use; null where that is not known. */
+  public @Nullable GpuQuantity unused() {
+    return granted == null || used == null || used.gpus() == null
+        ? null
+        : new GpuQuantity(Math.max(0, granted.gpus().milli() - used.gpus().milli()));
   }
 
   private static @Nullable String node(PodRow row) {

@@ -35,7 +35,7 @@ final class Description {
   private static final int GPUS_MAX = 10;
 
   private static final List<String> GPU_HEADER =
-      List.of("NODE", "SCORE", "GPU", "FREE", "SM%", "MEMORY-FREE", "GPU SAYS");
+      List.of("NODE", "SCORE", "GPU", "FREE", "USABLE", "SM%", "MEMORY-FREE", "GPU SAYS");
 
   private final StringBuilder text = new StringBuilder();
   private final boolean wide;
@@ -61,6 +61,9 @@ final class Description {
     description.line("Namespace", summary.namespace());
     description.line("Pods", text(summary.pods()));
     description.line("GPUs", text(summary.gpus()));
+    if (summary.replicasPerGpu() != null) {
+      description.line("Replicas", summary.replicasPerGpu() + " per GPU");
+    }
     description.amount("Granted", summary.granted().gpus(), summary.granted().memory());
     description.amount("Others", summary.others().gpus(), summary.others().memory());
     if (summary.used() != null) {
@@ -243,6 +246,7 @@ final class Description {
         text(node.score()),
         text(gpu.index()),
         gpu.freeReplicas() + "/" + gpu.replicas(),
+        gpu.largestShareReplicas() + "/" + gpu.replicas(),
         Cells.percent(gpu.effective().sm()),
         Cells.memory(gpu.effective().memoryFree()),
         gpu.message());

@@ -5,10 +5,7 @@ import dev.tranche.extender.readapi.row.NamespaceSummary;
 import dev.tranche.extender.readapi.row.PodDetail;
 import dev.tranche.extender.readapi.row.WhatIfAnswer;
 import java.time.Instant;
-import java.util.Arrays;
-import java.util.List;
 import java.util.Locale;
-import java.util.Optional;
 
 /** The formats of an answer. */
 public enum Output {
@@ -16,17 +13,10 @@ public enum Output {
   TABLE("text/plain; charset=utf-8"),
   WIDE("text/plain; charset=utf-8");
 
-  public static final List<String> NAMES = Arrays.stream(values()).map(Output::toString).toList();
-
   private final String mediaType;
 
   Output(String mediaType) {
     this.mediaType = mediaType;
-  }
-
-  /** Finds a format by the name that {@code kubectl -o} takes. */
-  public static Optional<Output> of(String name) {
-    return Arrays.stream(values()).filter(each -> each.toString().equals(name)).findFirst();
   }
 
   /** Returns an answer as text. */

@@ -20,6 +20,7 @@ import dev.tranche.extender.readapi.row.Requested;
 import dev.tranche.extender.readapi.row.Summary;
 import dev.tranche.extender.readapi.row.Summary.NodeSums;
 import dev.tranche.extender.readapi.row.Waiting;
+import dev.tranche.extender.readapi.row.WasteList;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
@@ -60,6 +61,7 @@ final class Tables {
           Column.of("GRANTED", gpu -> gpus(gpu.granted().gpus())),
           Column.of(OTHERS, gpu -> gpu.others() == null ? "" : gpus(gpu.others().gpus())),
           Column.of("FREE", gpu -> gpu.freeReplicas() + "/" + gpu.replicas()),
+          Column.of("USABLE", gpu -> gpu.largestShareReplicas() + "/" + gpu.replicas()),
           Column.of("SM%", gpu -> percent(measured(gpu, Measured::smLast))),
           Column.of("SM%-10S-MEAN", gpu -> percent(measured(gpu, Measured::sm))),
           Column.wide("EFFECTIVE-SM%", gpu -> percent(gpu.effective().sm())),
@@ -70,9 +72,10 @@ final class Tables {
           Column.of("MEMORY-USED", gpu -> memory(measured(gpu, Measured::memory))),
           Column.wide("MEMORY-FREE", gpu -> memory(gpu.effective().memoryFree())),
           Column.of("MEMORY", gpu -> memory(gpu.memory())),
-          Column.of("HEALTH", gpu -> text(gpu.health())),
+          Column.of("HEALTH", gpu -> gpu.health() + (gpu.overuse() == null ? "" : ",Overused")),
           Column.of("PODS", gpu -> text(gpu.holderCount())),
           new Column<>("READING", true, (gpu, time) -> age(measured(gpu, Measured::time), time)),
+          Column.wide("OVERUSE", gpu -> text(gpu.overuse())),
           Column.wide("UUID", Gpu::uuid),
           Column.wide("RESOURCE", Gpu::resource),
           Column.wide("HOLDERS", Tables::holders));
@@ -97,6 +100,24 @@ final class Tables {
           Column.of("WAITING", pod -> waiting(pod, Waiting::reason)),
           new Column<>("AGE", false, (pod, time) -> age(pod.since(), time)),
           Column.wide("BECAUSE", pod -> waiting(pod, Waiting::message)));
+
+  /** What a pod leaves unused, and since when it has been idle. */
+  private static final List<Column<Pod>> WASTE =
+      List.of(
+          Column.of("NAMESPACE", Pod::namespace),
+          Column.of("NAME", Pod::name),
+          Column.of("NODE", pod -> text(pod.node())),
+          Column.of("GPU", Tables::indices),
+          Column.of("GRANTED", pod -> known(pod, pod.granted(), granted -> gpus(granted.gpus()))),
+          Column.of("UNUSED", pod -> gpus(pod.unused())),
+          Column.of(
+              "MEMORY-GRANTED",
+              pod -> known(pod, pod.granted(), granted -> memory(granted.memory()))),
+          Column.of("MEMORY-USED", pod -> known(pod, pod.used(), used -> memory(used.memory()))),
+          new Column<>(
+              "IDLE",
+              false,
+              (pod, time) -> pod.idleSince() == null ? "" : age(pod.idleSince(), time)));
 
   private static final List<Column<InvariantFinding>> INVARIANTS =
       List.of(
@@ -129,6 +150,7 @@ final class Tables {
       case GpuList list -> grid(columns(list), list.items(), list.time(), more(list.metadata()));
       case PodList list -> grid(PODS, list.items(), list.time(), more(list.metadata()));
       case InvariantList list -> grid(INVARIANTS, list.items(), list.time(), more(list));
+      case WasteList list -> grid(WASTE, list.items(), list.time(), more(list));
       default -> throw new IllegalArgumentException("no table shows a " + answer.getClass());
     };
   }
@@ -169,6 +191,11 @@ final class Tables {
 
   private static String more(InvariantList list) {
     return list.leftOut() == 0 ? "" : "# %d more\n".formatted(list.leftOut());
+  }
+
+  private static String more(WasteList list) {
+    return "# %s of %s GPUs that pods hold are not used\n"
+        .formatted(gpus(list.unused()), gpus(list.held()));
   }
 
   /**

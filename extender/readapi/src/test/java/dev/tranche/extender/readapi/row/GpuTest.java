@@ -23,6 +23,9 @@ import org.junit.jupiter.api.Test;
 /** One GPU's row. */
 final class GpuTest {
   private boolean memoryKnown = true;
+  private long usedBytes = 3L << 30;
+  private Map<String, Long> usedByPod = Map.of();
+  private View viewer = View.ALL;
 
   @Test
   void lastReadingMeanAndEffectiveLoad_standSideBySide() {
@@ -56,6 +59,54 @@ final class GpuTest {
     JsonObject unknown = shown(List.of(), Map.of()).getJsonObject("measured");
     assertThat(unknown.containsKey("memory")).isFalse();
     assertThat(unknown.getString("sm")).isEqualTo("200m");
+  }
+
+  /** It names no pod of another namespace. */
+  @Test
+  void useAboveTheGrant_isShownWithItsPod() {
+    usedBytes = 6L << 30;
+    usedByPod = Map.of("ns/p", 5L << 30);
+    JsonObject all = shown(List.of(held(3)), Map.of());
+    assertThat(all.getString("overuse")).isEqualTo("p uses 5.0 GiB of 3.0 GiB");
+    assertThat(all.getString("memoryOfNoPod")).isEqualTo("1Gi");
+    assertThat(all.getJsonArray("holders").getJsonObject(0).getBoolean("overuses")).isTrue();
+    viewer = View.of("other");
+    assertThat(shown(List.of(held(3)), Map.of()).getString("overuse"))
+        .isEqualTo("a pod of another namespace uses 5.0 GiB of 3.0 GiB");
+    usedByPod = Map.of("ns/p", (3L << 30) + 1);
+    usedBytes = 3L << 30;
+    JsonObject little = shown(List.of(held(3)), Map.of());
+    assertThat(little.fieldNames()).doesNotContain("overuse");
+  }
+
+  @Test
+  void memoryThatNoPodUses_isShown_ifItIsKnownWhatPodsUse() {
+    usedBytes = 5L << 30;
+    JsonObject nobodys = shown(List.of(), Map.of());
+    assertThat(nobodys.getString("overuse")).isEqualTo("5.0 GiB used by no pod");
+    assertThat(nobodys.getString("memoryOfNoPod")).isEqualTo("5Gi");
+    JsonObject unknown = shown(List.of(held(3)), Map.of());
+    assertThat(unknown.getString("overuse")).isEqualTo("2.0 GiB more than granted");
+    assertThat(unknown.fieldNames()).doesNotContain("memoryOfNoPod");
+  }
+
+  private static Hold held(int replicas) {
+    var share = new Placement.Share("GPU-a", replicas);
+    var place = Placement.of(List.of(new Placement.Container("main", List.of(share))));
+    return new Hold(
+        "uid-p",
+        "ns/p",
+        "a",
+        "nvidia.com/gpu",
+        place,
+        true,
+        replicas,
+        10,
+        Hold.Stage.BOUND,
+        true,
+        0,
+        0,
+        0);
   }
 
   @Test
@@ -111,12 +162,12 @@ final class GpuTest {
             LoadForecast.certain(0.3, UsageDistribution.GUESS),
             0);
     var reading =
-        new LoadReading(3L << 30, 0.9, 0.2, 1, 100, Map.of(), Map.of(), activity, memoryKnown);
+        new LoadReading(usedBytes, 0.9, 0.2, 1, 100, usedByPod, Map.of(), activity, memoryKnown);
     var gpu =
         new Inspection.Gpu(
             view, 100, holds, formerReplicas, Optional.of(reading), Map.of(), Map.of());
     var node =
         new Inspection.Node("a", Availability.AVAILABLE, List.of(gpu), List.of(), Instant.EPOCH);
-    return Json.buffer(Gpu.of(new Snapshot.GpuRow("a/GPU-a", node, gpu), View.ALL)).toJsonObject();
+    return Json.buffer(Gpu.of(new Snapshot.GpuRow("a/GPU-a", node, gpu), viewer)).toJsonObject();
   }
 }
