@@ -115,7 +115,7 @@ final class NodeObserver {
     return exact.contains(countedIn)
         ? GpuPart.of(replicas, countedIn)
         : GpuPart.of(
-            (int) Math.min(Integer.MAX_VALUE, (long) replicas * ROUNDED_PARTS / countedIn),
+            Math.min(Integer.MAX_VALUE, (long) replicas * ROUNDED_PARTS / countedIn),
             ROUNDED_PARTS);
   }
 
