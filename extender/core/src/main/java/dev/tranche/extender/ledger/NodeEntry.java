@@ -22,6 +22,12 @@ final class NodeEntry {
   static final long KUBELET_LATE_MS = 5_000;
 
   /**
+   * How long a kubelet may still accept a pod whose deletion its watch does not show. Until then the
+   * pod counts, since its replicas would be promised twice.
+   */
+  private static final long ACCEPTED_LATE_MS = 60_000;
+
+  /**
    * Minimum time between two sends of an assignment. Extender replicas that disagree about it agree
    * again within this time.
    */
@@ -173,7 +179,7 @@ final class NodeEntry {
 
   /** Records that the pod was deleted before the kubelet accepted it. */
   void unstarted(PodFacts pod, long graceUntilMs) {
-    unstarted.put(pod.uid(), new Unstarted(pod.key(), graceUntilMs + KUBELET_LATE_MS));
+    unstarted.put(pod.uid(), new Unstarted(pod.key(), graceUntilMs + ACCEPTED_LATE_MS));
   }
 
   /** Forgets that the pod was deleted before its start: it has started, or is gone. */
