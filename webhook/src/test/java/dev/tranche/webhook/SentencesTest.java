@@ -160,6 +160,20 @@ class SentencesTest {
                   "{'gpu-fraction':'0.5','gpu-count':'2'}",
                   "'resources':{'limits':{'nvidia.com/gpu':'7'}}")),
           denied(
+              Denial.OWN_REQUEST,
+              Pod.of(
+                  "{'gpu-fraction':'0.5','kubernetes.io/limit-ranger':'LimitRanger plugin set: cpu,"
+                      + " nvidia.com/gpu request for container main; nvidia.com/gpu limit for"
+                      + " container main'}",
+                  "'resources':{'limits':{'nvidia.com/gpu':'7'}}")),
+          denied(
+              Denial.REQUEST_OF_MORE_GPUS,
+              Pod.of(
+                  "{'gpu-fraction':'0.5','kubernetes.io/limit-ranger':'LimitRanger plugin set:"
+                      + " nvidia.com/gpu limit for container main2; cpu limit for container main;"
+                      + " nvidia.com/gpu limit for init container main'}",
+                  "'resources':{'limits':{'nvidia.com/gpu':'7'}}")),
+          denied(
               Denial.OTHER_RESOURCE,
               Pod.of(HALF, "'resources':{'limits':{'nvidia.com/mig-1g.5gb':'1'}}")),
           denied(Denial.PRIVILEGED, Pod.of(HALF, "'securityContext':{'privileged':true}")),
@@ -236,6 +250,12 @@ class SentencesTest {
               Pod.of(
                   "{'gpus-requested':'main=1','replicas-per-gpu':'10'}",
                   "'resources':{'limits':{'nvidia.com/gpu':'10'}}")),
+          warned(
+              Warning.LIMIT_RANGE,
+              Pod.of(
+                  "{'kubernetes.io/limit-ranger':'LimitRanger plugin set: nvidia.com/gpu limit for"
+                      + " container main'}",
+                  "'resources':{'limits':{'nvidia.com/gpu':'7'}}")),
           warned(
               Warning.CONTAINER_SKIPPED,
               new Pod(HALF, "{'containers':[{'name':'istio-proxy'},{'name':'a'}]}", List.of(T4))),

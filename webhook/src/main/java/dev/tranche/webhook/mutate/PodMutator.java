@@ -11,6 +11,7 @@ import dev.tranche.webhook.pod.Mutation;
 import dev.tranche.webhook.pod.Mutation.Denied;
 import dev.tranche.webhook.pod.OwnersPod;
 import dev.tranche.webhook.pod.PodView;
+import dev.tranche.webhook.pod.PodView.Container;
 import dev.tranche.webhook.pod.Problem;
 import dev.tranche.webhook.pod.SizeLimits;
 import dev.tranche.webhook.pod.Warning;
@@ -40,6 +41,8 @@ public final class PodMutator {
           Names.SERVED_BY);
 
   private static final Set<String> KSERVE_WITHOUT_MODEL = Set.of("transformer", "explainer");
+
+  private static final int LIMIT_RANGE_WARNINGS_MAX = 3;
 
   private final MutationRules rules;
 
@@ -181,7 +184,7 @@ public final class PodMutator {
           Warning.FOREIGN_NODES.of(rules.resource(), Names.PLAIN_REQUESTS, Names.UNCHANGED));
     }
     if (!other) {
-      warn(pod, numbered, messages);
+      warn(pod, numbered, requests, messages);
     }
     return new Decision(translation, false, affinity, grants, requests.chosen(), placed);
   }
@@ -221,7 +224,15 @@ public final class PodMutator {
     candidates.shmWarning(pod, GpuRequests.NONE, rules.resource()).ifPresent(messages::warn);
   }
 
-  private static void warn(PodView pod, boolean numbered, Messages messages) {
+  private void warn(PodView pod, boolean numbered, GpuRequests requests, Messages messages) {
+    if (numbered) {
+      List<Container> shares = requests.containersWithShares();
+      pod.withNumberOfLimitRange(rules.resource()).stream()
+          .filter(container -> !shares.contains(container))
+          .limit(LIMIT_RANGE_WARNINGS_MAX)
+          .map(c -> Warning.LIMIT_RANGE.of(c.name(), rules.resource()))
+          .forEach(messages::warn);
+    }
     if (GpuRequests.firstKey(pod.annotations()).isPresent()) {
       if (!numbered) {
         warnOfKserve(pod, messages);

@@ -43,7 +43,7 @@ final class PodRules {
       if (grant.wholeGpus() == 0) {
         // Spark, KubeRay and others write the number of GPUs beside the share.
         int gpus = numbersCountGpus ? requests.gpus(grant.request()) : 0;
-        checkRequest(grant, resource, gpus, admittedBefore, messages);
+        checkRequest(pod, grant, resource, gpus, admittedBefore, messages);
         if (grant.request().container().privileged()) {
           messages.deny(Denial.PRIVILEGED.of(grant.request().container().name()));
         }
@@ -71,12 +71,17 @@ final class PodRules {
    *     again.
    */
   private static void checkRequest(
-      Grant grant, String resource, int gpus, boolean admittedBefore, Messages messages) {
+      PodView pod,
+      Grant grant,
+      String resource,
+      int gpus,
+      boolean admittedBefore,
+      Messages messages) {
     Container container = grant.request().container();
     JsonNode resources = container.spec().path("resources");
     long requested = container.requested(resource);
     if (requested > 0 && requested != grant.replicas() && requested != gpus && !admittedBefore) {
-      messages.deny(ownRequest(grant, resource, requested, gpus));
+      messages.deny(ownRequest(pod, grant, resource, requested, gpus));
     }
     Stream.of("limits", "requests")
         .flatMap(section -> resources.path(section).propertyStream())
@@ -88,17 +93,22 @@ final class PodRules {
         .forEach(messages::deny);
   }
 
-  private static Problem ownRequest(Grant grant, String resource, long requested, int gpus) {
-    String container = grant.request().container().name();
+  private static Problem ownRequest(
+      PodView pod, Grant grant, String resource, long requested, int gpus) {
+    Container container = grant.request().container();
     String key = grant.request().key();
     String text = grant.request().text();
-    if (gpus > 0 && requested > gpus && grant.shareReplicas() <= grant.replicasPerGpu()) {
+    boolean partOfGpu = grant.shareReplicas() <= grant.replicasPerGpu();
+    if (gpus > 0
+        && requested > gpus
+        && partOfGpu
+        && !pod.withNumberOfLimitRange(resource).contains(container)) {
       String on = gpus == 1 ? "one GPU" : gpus + " GPUs";
       return Denial.REQUEST_OF_MORE_GPUS.of(
-          container, resource, requested, key, text, on, Names.GPU_COUNT);
+          container.name(), resource, requested, key, text, on, Names.GPU_COUNT);
     }
     return Denial.OWN_REQUEST.of(
-        container, resource, requested, key, text, grant.replicas(), grant.replicasPerGpu());
+        container.name(), resource, requested, key, text, grant.replicas(), grant.replicasPerGpu());
   }
 
   private static void checkPod(PodView pod, Messages messages) {

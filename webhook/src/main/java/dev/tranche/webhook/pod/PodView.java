@@ -12,6 +12,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -24,6 +25,9 @@ public final class PodView {
   private static final JsonPointer TERMS =
       JsonPointer.compile(
           "/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms");
+
+  private static final String LIMIT_RANGER = "kubernetes.io/limit-ranger";
+  private static final int LIMIT_RANGER_CHARS_MAX = 64 << 10;
 
   private final JsonNode pod;
   private @Nullable Map<String, String> annotations;
@@ -163,6 +167,29 @@ public final class PodView {
 
   public boolean requests(String resource) {
     return containers().stream().anyMatch(c -> c.requested(resource) > 0);
+  }
+
+  /**
+   * Returns the containers whose number a LimitRange wrote, as the API server notes it: {@code
+   * LimitRanger plugin set: cpu, nvidia.com/gpu limit for container main; …}.
+   */
+  public List<Container> withNumberOfLimitRange(String resource) {
+    String note = annotations().getOrDefault(LIMIT_RANGER, "");
+    if (note.length() > LIMIT_RANGER_CHARS_MAX) {
+      return List.of();
+    }
+    Set<String> written =
+        Stream.of(note.split("[:;] ", -1))
+            .filter(each -> List.of(each.split(",? ", -1)).contains(resource))
+            .map(each -> each.replaceFirst(".* for ", ""))
+            .collect(Collectors.toSet());
+    return containers().stream()
+        .filter(c -> c.requested(resource) > 0)
+        .filter(
+            c ->
+                written.contains(
+                    (c.kind() == Demand.Kind.APP ? "container " : "init container ") + c.name()))
+        .toList();
   }
 
   /** Returns the ephemeral containers, which debug the pod while it runs. */

@@ -46,6 +46,9 @@ public enum Warning {
       "container %s requests %s: %d, which Tranche had written for %d whole GPUs. Numbers are not"
           + " converted here, so it becomes %4$d again. For whole GPUs of Tranche's nodes set %s:"
           + " \"%4$d\""),
+  LIMIT_RANGE(
+      "container %s has its number of %s from a LimitRange; if it needs no GPU, have the LimitRange"
+          + " set its default and defaultRequest to 0"),
   CONTAINER_SKIPPED(
       "container %s gets this pod's share of a GPU: container %s before it %s. To choose another"
           + " container, set %s"),

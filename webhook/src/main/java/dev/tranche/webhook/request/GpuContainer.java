@@ -49,15 +49,17 @@ public record GpuContainer(Container container, Optional<String> warning) {
 
   /**
    * Chooses a container; empty if the pod has no app container. A container that requests the
-   * resource states that it is the one, also as a native sidecar.
+   * resource states that it is the one, also as a native sidecar. A LimitRange's number states
+   * nothing.
    */
   static Optional<GpuContainer> choose(PodView pod, String resource) {
     List<Container> apps =
         pod.containers().stream().filter(c -> c.kind() == Demand.Kind.APP).toList();
+    List<Container> ofLimitRange = pod.withNumberOfLimitRange(resource);
     List<Container> requesting =
         pod.containers().stream()
             .filter(c -> c.kind() != Demand.Kind.INIT && c.requested(resource) > 0)
-            .filter(c -> !hasOwnShare(pod, c))
+            .filter(c -> !hasOwnShare(pod, c) && !ofLimitRange.contains(c))
             .toList();
     // A pod of proxies alone is a gateway, whose proxy is the application.
     List<Container> possible =

@@ -94,6 +94,9 @@ class GpuContainerTest {
         // A native sidecar that serves the model.
         "app, server+gpu+sidecar | | server",
         "app, server+gpu+sidecar | app | server",
+        // A LimitRange writes numbers into all containers.
+        "logs+gpu+sidecar+limit-range, main+gpu+limit-range | | main",
+        "first, second+gpu+limit-range, third+gpu | | third",
       })
   void onlyContainerThatRequestsGpus_isChosen_withoutAWarning(
       String containers, String byDefault, String chosen) {
@@ -108,6 +111,9 @@ class GpuContainerTest {
     assertThat(granted(after)).containsEntry(chosen, "5");
     assertThat(warnings(mutation)).noneMatch(w -> w.contains("gets this pod's share"));
     assertThat(gpus.mutate(after, EMPTY)).isInstanceOf(Mutation.Unchanged.class);
+    assertThat(warnings(mutation).stream().filter(w -> w.contains("LimitRange")).count())
+        .as("a container with a number from a LimitRange alone")
+        .isEqualTo(containers.contains("limit-range") ? 1 : 0);
     assertThat(denial(mutator.mutate(pod, EMPTY)))
         .as("where a number counts replicas, 1 is not the share")
         .contains("container \"%s\" requests nvidia.com/gpu: 1".formatted(chosen));
@@ -228,6 +234,14 @@ class GpuContainerTest {
       }
       if (parts.contains("gpu")) {
         container.putObject("resources").putObject("limits").put("nvidia.com/gpu", "1");
+      }
+      if (parts.contains("limit-range")) {
+        String key = "kubernetes.io/limit-ranger";
+        String of = parts.contains("sidecar") ? "init container " : "container ";
+        String before = pod.at("/metadata/annotations").path(key).asText("LimitRanger plugin set");
+        String separator = before.contains(":") ? "; " : ": ";
+        annotate(
+            pod, key, before + separator + "nvidia.com/gpu limit for " + of + parts.getFirst());
       }
     }
     return pod;
