@@ -4,6 +4,7 @@ import dev.tranche.api.Names;
 import dev.tranche.api.Printable;
 import dev.tranche.webhook.pod.Denial;
 import dev.tranche.webhook.request.GpuRequests;
+import dev.tranche.webhook.request.GpuRequests.Wanted;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
@@ -109,15 +110,35 @@ final class KaiAnnotations {
   private void bounds(String container) {
     String requestKey = OF_CONTAINER + container + REQUEST;
     String limitKey = OF_CONTAINER + container + LIMIT;
-    String request = pod.annotation(requestKey);
-    String key = pod.annotation(limitKey) == null ? requestKey : limitKey;
-    String value = pod.annotation(key);
-    if (value != null && GpuRequests.memory(key, value, pod.messages()).isPresent()) {
+    Map<String, String> annotations = pod.annotations();
+    String key = annotations.containsKey(limitKey) ? limitKey : requestKey;
+    String value = annotations.getOrDefault(key, "");
+    String request = annotations.getOrDefault(requestKey, value);
+    long bytes = bytes(key, value);
+    long requestBytes = request.equals(value) ? bytes : bytes(requestKey, request);
+    if (bytes > 0 && requestBytes > bytes) {
+      pod.messages()
+          .deny(
+              Denial.CONFLICTING_ANNOTATIONS.of(
+                  requestKey,
+                  SharingSystem.KAI + " annotation",
+                  Printable.value(request),
+                  key,
+                  Printable.value(value)));
+    } else if (bytes > 0) {
       pod.translate(key, value, Names.GPU_MEMORY_OF + container, value.strip());
-      if (request != null && !request.strip().equals(value.strip())) {
+      if (requestBytes < bytes) {
         pod.ignore(requestKey, request);
       }
     }
+  }
+
+  /** Returns the bytes. If the value is not an amount of memory, adds a problem and returns 0. */
+  private long bytes(String key, String value) {
+    return GpuRequests.memory(key, value, pod.messages()).orElse(null)
+            instanceof Wanted.Memory(long bytes)
+        ? bytes
+        : 0;
   }
 
   private void other(String key, String value, boolean requestsShare) {

@@ -169,10 +169,19 @@ class TranslationTest {
   }
 
   @Test
-  void kai_memoryOfAContainer_thatIsNoAmount_isRefusedByTheirWord() {
+  void kai_memoryOfAContainer_thatIsNoAmountOrAboveItsLimit_isRefusedByTheirWord() {
     assertThat(denial(mutate(kaiOf("'" + bound("limit") + "':'8GiB'"))))
         .startsWith(bound("limit") + ": \"8GiB\" is not an amount of memory")
         .doesNotContain("tranche.dev/gpu-memory");
+    String both = "'%s':'%%s','%s':'4Gi'".formatted(bound("request"), bound("limit"));
+    assertThat(denial(mutate(kaiOf(both.formatted("8GiB")))))
+        .startsWith(bound("request") + ": \"8GiB\" is not an amount of memory");
+    assertThat(denial(mutate(kaiOf(both.formatted("8Gi")))))
+        .isEqualTo(
+            bound("request")
+                + " (KAI annotation) is \"8Gi\", and "
+                + bound("limit")
+                + " is \"4Gi\"; keep one of them.");
   }
 
   @ParameterizedTest
