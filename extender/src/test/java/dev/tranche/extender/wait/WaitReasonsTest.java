@@ -3,6 +3,7 @@ package dev.tranche.extender.wait;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.tranche.api.Names;
 import dev.tranche.extender.controller.PinChecks;
 import dev.tranche.extender.controller.WaitSurvey;
 import dev.tranche.extender.explain.Survey;
@@ -390,6 +391,18 @@ final class WaitReasonsTest extends WaitingPodsRig {
         .satisfies(e -> assertThat(e.getMessage()).contains(row().message()));
     assertThat(world.explained("ns/p", Optional.empty()).pod().waiting().message())
         .isEqualTo(row().message());
+  }
+
+  /** The key of a limit begins with that of a request. */
+  @Test
+  void memoryLimit_isNoRequestByMemory() {
+    arrange(WaitReason.PINNED_TO, new Random(1));
+    scheduler.report();
+    PodFacts pod = pod(5, Map.of(Names.GPU_MEMORY_LIMIT, "2Gi"));
+    world.state.apply(new Event.PodSeen(condition(WaitReason.PINNED_TO, pod)));
+    survey();
+    assertThat(row().message()).doesNotContain("tranche.dev/gpu-memory");
+    assertThat(row().whatToDo()).doesNotContain("tranche.dev/gpu-memory");
   }
 
   @Test

@@ -387,7 +387,8 @@ public final class WaitCauses {
   /** Whether admission has chosen the GPUs by the amount of memory. */
   private boolean pinned() {
     return verdict.has(Blocker.AFFINITY)
-        && pod.annotations().keySet().stream().anyMatch(key -> key.startsWith(Names.GPU_MEMORY));
+        && pod.annotations().keySet().stream()
+            .anyMatch(key -> key.equals(Names.GPU_MEMORY) || key.startsWith(Names.GPU_MEMORY_OF));
   }
 
   private WaitCause pinnedTo() {
