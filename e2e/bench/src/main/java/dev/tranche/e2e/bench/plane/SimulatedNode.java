@@ -123,10 +123,9 @@ public final class SimulatedNode {
     }
     for (Holding holding : held) {
       for (String id : holding.getDeviceIdsList()) {
-        ReplicaId replica = ReplicaId.parse(id);
-        BitSet replicas = taken.get(replica.uuid());
+        BitSet replicas = taken.get(ReplicaId.uuidOf(id));
         if (replicas != null) {
-          replicas.clear(replica.ordinal());
+          replicas.clear(Integer.parseInt(id.substring(id.lastIndexOf(':') + 1)));
         }
       }
     }
