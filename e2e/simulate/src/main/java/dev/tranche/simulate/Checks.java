@@ -74,9 +74,7 @@ final class Checks {
   void check(String node) {
     world
         .node(node)
-        .ifPresent(
-            each ->
-                broken(Invariants.safety(new ObservedCluster(List.of(), podsOn(each), List.of()))));
+        .ifPresent(each -> broken(Invariants.safety(new ObservedCluster(podsOn(each), List.of()))));
   }
 
   /** A process has logged an error, or thrown an exception. */
@@ -240,12 +238,7 @@ final class Checks {
                 pod.uid(), pod.key(), null, false, Map.of(), Map.of(), false, false, fits(pod)));
       }
     }
-    var gpus = new ArrayList<ObservedCluster.Gpu>();
-    world.nodes.forEach(
-        node ->
-            node.gpus.forEach(
-                gpu -> gpus.add(new ObservedCluster.Gpu(node.name, gpu.uuid, gpu.healthy()))));
-    return new ObservedCluster(gpus, pods, holds());
+    return new ObservedCluster(pods, holds());
   }
 
   private List<ObservedCluster.Hold> holds() {
@@ -261,9 +254,7 @@ final class Checks {
         if (mayCountMore(hold, parts, has)) {
           parts.putAll(has);
         }
-        holds.add(
-            new ObservedCluster.Hold(
-                hold.uid(), hold.key(), node.name, parts, hold.stage() == Hold.Stage.BOUND));
+        holds.add(new ObservedCluster.Hold(hold.uid(), hold.key(), node.name, parts));
       }
     }
     return holds;

@@ -4,7 +4,6 @@ import dev.tranche.extender.invariant.Finding;
 import dev.tranche.extender.invariant.InvariantWatch;
 import dev.tranche.extender.invariant.InvariantWatch.Standing;
 import dev.tranche.extender.invariant.Invariants;
-import dev.tranche.extender.invariant.ObservedCluster;
 import dev.tranche.extender.ledger.Ledger;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -103,9 +102,8 @@ public final class InvariantCheck {
   }
 
   private void judge(String name) {
-    ObservedCluster node = ledger.observe(name);
-    gpuCount += node.gpus().size();
-    add(Invariants.all(node));
+    gpuCount += ledger.gpus(name).size();
+    add(Invariants.all(ledger.observe(name)));
   }
 
   private void add(List<Finding> findings) {

@@ -11,17 +11,11 @@ import org.jspecify.annotations.Nullable;
  *
  * @param holds of the extender that decides; none while there is none
  */
-public record ObservedCluster(List<Gpu> gpus, List<Pod> pods, List<Hold> holds) {
+public record ObservedCluster(List<Pod> pods, List<Hold> holds) {
   public ObservedCluster {
-    gpus = List.copyOf(gpus);
     pods = List.copyOf(pods);
     holds = List.copyOf(holds);
   }
-
-  /**
-   * @param healthy whether the node offers it to new pods
-   */
-  public record Gpu(String node, String uuid, boolean healthy) {}
 
   /**
    * @param key {@code namespace/name}
@@ -75,10 +69,8 @@ public record ObservedCluster(List<Gpu> gpus, List<Pod> pods, List<Hold> holds) 
    * What the extender records of a pod.
    *
    * @param parts by GPU uuid
-   * @param bound whether the extender takes the pod for bound
    */
-  public record Hold(
-      String uid, String key, String node, Map<String, GpuPart> parts, boolean bound) {
+  public record Hold(String uid, String key, String node, Map<String, GpuPart> parts) {
     public Hold {
       parts = Map.copyOf(parts);
     }

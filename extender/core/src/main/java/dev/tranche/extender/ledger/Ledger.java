@@ -552,7 +552,7 @@ public final class Ledger {
   public ObservedCluster observe(String node) {
     NodeEntry entry = ledgerState.nodes.get(node);
     return entry == null
-        ? new ObservedCluster(List.of(), List.of(), List.of())
+        ? new ObservedCluster(List.of(), List.of())
         : NodeObserver.observe(entry, ledgerState.pods);
   }
 
@@ -564,7 +564,7 @@ public final class Ledger {
             .filter(pod -> ledgerState.hold(pod.uid()).isEmpty())
             .map(NodeObserver::withoutHold)
             .toList();
-    return new ObservedCluster(List.of(), without, List.of());
+    return new ObservedCluster(without, List.of());
   }
 
   /** Returns the uids of the pods that a GPU is held for while others are evicted. */

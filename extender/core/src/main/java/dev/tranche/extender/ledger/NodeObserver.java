@@ -45,11 +45,7 @@ final class NodeObserver {
       Map<String, GpuPart> held = parts(hold, hold.held());
       holds.add(
           new ObservedCluster.Hold(
-              hold.uid(),
-              hold.key(),
-              entry.name,
-              covers(held, has) ? has : held,
-              hold.stage() == Hold.Stage.BOUND));
+              hold.uid(), hold.key(), entry.name, covers(held, has) ? has : held));
       PodFacts pod = pods.get(hold.uid());
       if (pod != null) {
         observed.add(observed(pod, promised(pod, hold), has));
@@ -57,15 +53,7 @@ final class NodeObserver {
     }
     // The kubelet lists a pod that has ended here, or that no watch has shown yet.
     listed.forEach((key, has) -> observed.add(onlyListed(key, has)));
-    return new ObservedCluster(gpus(), observed, holds);
-  }
-
-  private List<ObservedCluster.Gpu> gpus() {
-    return entry.state == null
-        ? List.of()
-        : entry.state.gpus().stream()
-            .map(gpu -> new ObservedCluster.Gpu(entry.name, gpu.uuid(), gpu.healthy()))
-            .toList();
+    return new ObservedCluster(observed, holds);
   }
 
   /** Returns by pod what the kubelet has given; nothing for a node that is silent. */

@@ -23,13 +23,12 @@ class InvariantsTest {
   }
 
   private static ObservedCluster.Hold hold(String uid, String gpu, GpuPart part) {
-    return new ObservedCluster.Hold(uid, "ns/" + uid, "n", Map.of(gpu, part), true);
+    return new ObservedCluster.Hold(uid, "ns/" + uid, "n", Map.of(gpu, part));
   }
 
   private static List<Invariant> broken(
       List<ObservedCluster.Pod> pods, List<ObservedCluster.Hold> holds) {
-    var gpu = new ObservedCluster.Gpu("n", "G", true);
-    return Invariants.all(new ObservedCluster(List.of(gpu), pods, holds)).stream()
+    return Invariants.all(new ObservedCluster(pods, holds)).stream()
         .map(Finding::invariant)
         .toList();
   }

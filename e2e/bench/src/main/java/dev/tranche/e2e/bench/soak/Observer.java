@@ -37,7 +37,7 @@ final class Observer {
    * answer are left out.
    */
   ObservedCluster cluster() {
-    return new ObservedCluster(List.of(), pods(false), List.of());
+    return new ObservedCluster(pods(false), List.of());
   }
 
   /**
@@ -52,7 +52,7 @@ final class Observer {
       return answers.size() < extenders.size()
           ? List.of()
           : answers.stream()
-              .map(answer -> new ObservedCluster(List.of(), pods, holds(answer.json())))
+              .map(answer -> new ObservedCluster(pods, holds(answer.json())))
               .toList();
     } catch (KubernetesClientException | IllegalStateException notYet) {
       return List.of();
@@ -173,8 +173,7 @@ final class Observer {
                     of.getKey(),
                     keys.getOrDefault(of.getKey(), ""),
                     nodes.getOrDefault(of.getKey(), ""),
-                    of.getValue(),
-                    true))
+                    of.getValue()))
         .toList();
   }
 }

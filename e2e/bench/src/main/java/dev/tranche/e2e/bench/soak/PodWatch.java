@@ -155,7 +155,7 @@ final class PodWatch implements AutoCloseable {
   private void check() {
     revisions++;
     var pods = byUid.values().stream().map(pod -> observed(pod, Map.of(), null)).toList();
-    Invariants.safety(new ObservedCluster(List.of(), pods, List.of())).forEach(violations::add);
+    Invariants.safety(new ObservedCluster(pods, List.of())).forEach(violations::add);
     for (Pod pod : byUid.values()) {
       if (SoakPod.isShare(pod) && SoakPod.requests(pod).isEmpty()) {
         violations.add("unmutated_share", SoakPod.key(pod), "it was created without its GPU");
