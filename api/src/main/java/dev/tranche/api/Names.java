@@ -95,7 +95,7 @@ public final class Names {
    */
   public static final String NODE_LABELS = "tranche.dev/node-labels";
 
-  /** On a node, written by the extender for people: how much of its GPUs is granted and in use. */
+  /** On a node, written by the extender: how much of its GPUs is granted and in use. */
   public static final String GPU_USE = "tranche.dev/gpu-use";
 
   /** On a node, written by people: uuids of GPUs that take no new pods, comma-separated. */

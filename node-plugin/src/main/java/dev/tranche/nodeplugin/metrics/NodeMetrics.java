@@ -28,7 +28,7 @@ import java.util.function.Supplier;
 import java.util.function.ToDoubleFunction;
 import java.util.function.ToLongFunction;
 
-/** All metrics of the node plugin, each with its unit and help. Confined to the event loop. */
+/** Metrics of GPUs and containers; other classes add theirs. Confined to the event loop. */
 public final class NodeMetrics extends Meters {
   private static final Duration[] RPC_BUCKETS = bucketsMs(0.25, 1, 5, 20, 50, 200, 1_000);
 

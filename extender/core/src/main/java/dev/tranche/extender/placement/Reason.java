@@ -1,9 +1,9 @@
 package dev.tranche.extender.placement;
 
 /**
- * The reasons to refuse a node: fourteen fixed sentences without figures. kube-scheduler writes the
- * distinct ones into the pod's condition, and a text that changes would wake the pod forever. The
- * figures are in the event and the explanation.
+ * The reasons to refuse a node: fixed sentences without figures. kube-scheduler writes the distinct
+ * ones into the pod's condition, and a text that changes would wake the pod forever. The figures
+ * are in the event and the explanation. SchedulerVerdict reads the sentences back.
  */
 public enum Reason {
   FAILED("the node could not be evaluated because of a bug; the extender's log says more", true),
