@@ -112,7 +112,7 @@ public final class Filter {
    */
   public Answer filter(PodFacts pod, List<String> names, boolean hasNodePreferences) {
     if (pod.servedByOthers()) {
-      return elsewhere(pod, names);
+      return elsewhere(names);
     }
     return filter(pod, names, hasNodePreferences, "");
   }
@@ -127,11 +127,6 @@ public final class Filter {
     return answer;
   }
 
-  /** Decides about a pod without a group. */
-  Future<Answer> inTurns(PodFacts pod, List<String> names, boolean hasNodePreferences) {
-    return inTurns(pod, names, hasNodePreferences, "");
-  }
-
   /**
    * Decides in turns on the loop, one call after the other.
    *
@@ -140,7 +135,7 @@ public final class Filter {
   public Future<Answer> inTurns(
       PodFacts pod, List<String> names, boolean hasNodePreferences, String group) {
     if (pod.servedByOthers()) {
-      return Future.succeededFuture(elsewhere(pod, names));
+      return Future.succeededFuture(elsewhere(names));
     }
     var call = new Call(pod, names, hasNodePreferences, group, clockMs.getAsLong());
     Future<Answer> answer =
@@ -154,12 +149,12 @@ public final class Filter {
     return answer;
   }
 
-  private Answer elsewhere(PodFacts pod, List<String> names) {
+  private Answer elsewhere(List<String> names) {
     Optional<String> notReady = shared.readiness.notDeciding();
     if (notReady.isPresent()) {
       return new Answer.Undecided(notReady.get());
     }
-    Answer answer = PodsOfOthers.filter(ledger, pod, names);
+    Answer answer = PodsOfOthers.filter(ledger, names);
     if (answer instanceof Answer.Nodes(var offered, var refused)) {
       refused.forEach((reason, nodes) -> metrics.denied(reason, nodes.size()));
     }

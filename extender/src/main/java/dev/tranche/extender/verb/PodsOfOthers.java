@@ -1,7 +1,6 @@
 package dev.tranche.extender.verb;
 
 import dev.tranche.extender.ledger.Ledger;
-import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.placement.Reason;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -24,7 +23,7 @@ final class PodsOfOthers {
    * Leaves out a node that no watch has shown yet. It may be of either kind, and a refusal would
    * last until something changes in the cluster.
    */
-  static Filter.Answer filter(Ledger ledger, PodFacts pod, List<String> names) {
+  static Filter.Answer filter(Ledger ledger, List<String> names) {
     var offered = new ArrayList<String>();
     var unknown = new ArrayList<String>();
     var refused = new ArrayList<String>();
@@ -45,8 +44,7 @@ final class PodsOfOthers {
   }
 
   /** Returns what kube-scheduler proposes on the nodes that others serve. */
-  static Preempt.Answer.Nodes preempt(
-      Ledger ledger, PodFacts pod, Map<String, Preempt.VictimUids> offered) {
+  static Preempt.Answer.Nodes preempt(Ledger ledger, Map<String, Preempt.VictimUids> offered) {
     var victims = new LinkedHashMap<>(offered);
     victims.keySet().removeIf(node -> mayCountReplicas(ledger, node));
     return new Preempt.Answer.Nodes(victims);

@@ -136,7 +136,7 @@ public final class Preempt {
    */
   public Future<Answer> preempt(PodFacts pod, Map<String, VictimUids> offered) {
     if (pod.servedByOthers()) {
-      return Future.succeededFuture(PodsOfOthers.preempt(ledger, pod, offered));
+      return Future.succeededFuture(PodsOfOthers.preempt(ledger, offered));
     }
     long askedMs = core.clockMs.getAsLong();
     Future<Answer> answer =

@@ -26,7 +26,7 @@ class GenerationsTest {
   private static final String NODE = "node";
   private static final String UUID = "GPU-0";
 
-  private final Ledger ledger = new Ledger(Timing.DEFAULT);
+  private final Ledger ledger = new Ledger(Timing.DEFAULT, since1970Ms -> since1970Ms);
   private @Nullable NodeState before;
 
   private static NodeReport.Builder report(int replicas, int withheld) {

@@ -32,7 +32,7 @@ public class ReportFuzzTest {
     if (ReportBounds.of(report).violation().isPresent()) {
       return;
     }
-    var ledger = new Ledger(Timing.DEFAULT);
+    var ledger = new Ledger(Timing.DEFAULT, since1970Ms -> since1970Ms);
     ReportReader.Reading first = ReportReader.read(NODE, report, 1_000);
     ledger.apply(first.report(), 1_000);
     NodeState before = first.report().state();

@@ -96,7 +96,7 @@ final class FilterTurnsTest {
   void calls_areDecidedOneAfterTheOther() {
     nodes();
     var first = begin(pod("p", 3));
-    var second = filter.inTurns(pod("q", 3), names, false);
+    var second = filter.inTurns(pod("q", 3), names, false, "");
     while (!first.isComplete()) {
       assertThat(later).hasSize(1);
       assertThat(second.isComplete()).isFalse();
@@ -110,7 +110,7 @@ final class FilterTurnsTest {
   void callThatTakesTooLong_isTriedAgain() {
     nodes();
     world.stepMs = NodeEvaluator.DECIDE_WITHIN_MS / 10;
-    var answer = filter.inTurns(pod("p", 3), names, false);
+    var answer = filter.inTurns(pod("p", 3), names, false, "");
     runAll();
     assertThat(answer.result()).isEqualTo(new Answer.Undecided(NodeEvaluator.LATE));
   }
@@ -132,7 +132,7 @@ final class FilterTurnsTest {
 
   private Future<Answer> begin(PodFacts pod) {
     world.stepMs = 1;
-    return filter.inTurns(pod, names, false);
+    return filter.inTurns(pod, names, false, "");
   }
 
   private void runAll() {

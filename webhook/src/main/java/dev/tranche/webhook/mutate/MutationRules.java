@@ -122,12 +122,7 @@ public record MutationRules(
       return new Cluster(nodes, foreign, runtimeClassExists, granted, reviewUid);
     }
 
-    /** Returns whether a node says that so much of its GPUs is free. */
-    boolean hasRoom(GpuNode node, double gpus) {
-      return hasRoom(node, gpus, 0, 1);
-    }
-
-    /** Returns whether it also says that a share fits on one of them. */
+    /** Returns whether a node says that so much of its GPUs is free, and a share fits on one. */
     boolean hasRoom(GpuNode node, double gpus, int replicas, int ofReplicas) {
       return granted
           .apply(node)

@@ -48,7 +48,7 @@ record ReplicaGranularity(
             r ->
                 (int)
                     candidates.schedulable().stream()
-                        .filter(n -> replicas(n) == r && cluster.hasRoom(n, gpus))
+                        .filter(n -> replicas(n) == r && cluster.hasRoom(n, gpus, 0, 1))
                         .count(),
             cluster.reviewUid(),
             defaultReplicasPerGpu);

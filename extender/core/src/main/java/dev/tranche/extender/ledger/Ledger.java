@@ -72,11 +72,6 @@ public final class Ledger {
   /** The nodes whose {@link #view} may have changed; for a single reader. */
   public final ChangedNodes changes = new ChangedNodes();
 
-  /** A Ledger whose clock counts from 1970. */
-  public Ledger(Timing timing) {
-    this(timing, since1970Ms -> since1970Ms);
-  }
-
   /**
    * @param toClock converts the API server's times to those of this Ledger's clock
    */
@@ -99,10 +94,10 @@ public final class Ledger {
       case Event.PodSeen(PodFacts pod) -> podSeen(step, pod, Hold.NEVER);
       case Event.PodGone(String uid, String key) -> podGone(step, uid, key);
       case Event.NodeSeen(NodeFacts node) -> nodeSeen(step, node);
-      case Event.NodeGone(String name) -> nodeGone(step, name);
+      case Event.NodeGone(String name) -> lost(step, name, entry -> entry.facts = null);
       case Event.Reported(String node, NodeState state, OptionalLong holdingsAgeMs) ->
           reports.reported(step, ledgerState.entry(node), state, holdingsAgeMs);
-      case Event.StreamLost(String node) -> streamLost(step, node);
+      case Event.StreamLost(String node) -> lost(step, node, entry -> entry.live = false);
       case Event.Reserve(PodFacts pod, String node, Placement p) -> reserve(step, pod, node, p);
       case Event.Release(String uid) -> release(step, uid);
       case Event.Nominate(PodFacts pod, var places, String expected) ->
@@ -296,14 +291,6 @@ public final class Ledger {
     NodeEntry entry = ledgerState.entry(facts.name());
     step.beforeChange(entry);
     entry.facts = facts;
-  }
-
-  private void nodeGone(Transition step, String name) {
-    lost(step, name, entry -> entry.facts = null);
-  }
-
-  private void streamLost(Transition step, String name) {
-    lost(step, name, entry -> entry.live = false);
   }
 
   private void lost(Transition step, String name, Consumer<NodeEntry> what) {

@@ -5,7 +5,6 @@ import java.util.List;
 
 /** The free capacity of a node's GPUs during a search; a GPU is named by its index in the list. */
 final class SearchState {
-  final List<GpuView> gpus;
   private final int[] replicas;
   private final int[] clients;
 
@@ -14,7 +13,6 @@ final class SearchState {
    * @param limited whether MPS client slots limit them
    */
   SearchState(List<GpuView> gpus, boolean memory, boolean limited) {
-    this.gpus = gpus;
     replicas = new int[gpus.size()];
     clients = new int[gpus.size()];
     for (int i = 0; i < replicas.length; i++) {

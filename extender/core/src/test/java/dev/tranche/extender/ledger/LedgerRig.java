@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
 /** A Ledger, a clock that stands unless it is set, and a node of two GPUs of ten replicas each. */
 abstract class LedgerRig {
   static final String NODE = "node-a";
-  final Ledger ledger = new Ledger(Timing.DEFAULT);
+  final Ledger ledger = new Ledger(Timing.DEFAULT, since1970Ms -> since1970Ms);
   long nowMs = 1_000;
 
   List<Decision> apply(Event event) {

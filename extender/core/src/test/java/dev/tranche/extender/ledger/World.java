@@ -85,7 +85,7 @@ final class World {
   private record Timed(long atMs, Event event) {}
 
   final class Replica {
-    final Ledger ledger = new Ledger(Timing.DEFAULT);
+    final Ledger ledger = new Ledger(Timing.DEFAULT, since1970Ms -> since1970Ms);
     private final Map<String, ArrayDeque<Timed>> watch = new LinkedHashMap<>();
     private final Map<String, ArrayDeque<Timed>> reports = new LinkedHashMap<>();
     private final Map<String, ArrayDeque<Timed>> answers = new LinkedHashMap<>();

@@ -71,7 +71,7 @@ record Question(
       return Buffer.buffer(output.get().of(answer, Instant.now()));
     }
     if (forKubectl) {
-      return KubernetesObjects.table(answer, Instant.now());
+      return KubernetesObjects.table(answer);
     }
     return route.view().namespace().isPresent()
         ? KubernetesObjects.object(answer)

@@ -12,7 +12,6 @@ import dev.tranche.extender.readapi.row.PodDetail;
 import dev.tranche.extender.readapi.row.PodList;
 import dev.tranche.extender.readapi.row.WhatIfAnswer;
 import io.vertx.core.buffer.Buffer;
-import java.time.Instant;
 import java.util.List;
 
 /** Writes answers as objects of Kubernetes, which clients such as kubectl can read. */
@@ -45,7 +44,7 @@ public final class KubernetesObjects {
   }
 
   /** Returns the Table that {@code kubectl get} shows. */
-  public static Buffer table(Record answer, Instant now) {
+  public static Buffer table(Record answer) {
     ObjectNode table = head("Table", "meta.k8s.io/v1");
     List<? extends Record> items =
         switch (answer) {
