@@ -27,11 +27,7 @@ final class HostPaths {
     var places = new ArrayList<>(GpuAccessPath.ALL);
     for (String folder : GpuAccessPath.KUBELET_FOLDERS) {
       places.add(
-          new GpuAccessPath(
-              GpuAccessPath.Kind.PATH,
-              root + "/" + folder,
-              Finding.KUBELET_SOCKETS,
-              "the kubelet's sockets, where this cluster has them"));
+          new GpuAccessPath(GpuAccessPath.Kind.PATH, root + "/" + folder, Finding.KUBELET_SOCKETS));
     }
     this.places = List.copyOf(places);
   }
