@@ -283,13 +283,46 @@ class KubectlPluginIT {
     cluster.put("budget", "");
     Ended done = cluster.run("drain", "node-a/1", "--yes");
     assertThat(done.errors()).contains("pod team-a/web: Error from server (TooManyRequests)");
-    assertThat(done.out()).endsWith("no pod holds a part of GPU 1 of node node-a\n");
+    assertThat(done.out()).endsWith("no pod is known to be on GPU 1 of node node-a\n");
     assertThat(done.status()).isEqualTo(OK);
     assertThat(cluster.calls())
         .anyMatch(call -> call.endsWith("cordon-gpus=GPU-a"))
         .filteredOn(
             call -> call.contains("create --raw /api/v1/namespaces/team-a/pods/web/eviction"))
         .hasSize(2);
+  }
+
+  /** The API server deletes a pod that is not on a node without asking its budget. */
+  @Test
+  void drain_evictsOnlyBoundPods_andNamesThoseThatMayBeOnTheGpu() throws Exception {
+    cluster.put("page1", GPUS);
+    cluster.put("cordoned", "12 ");
+    cluster.put(
+        "on-node",
+        """
+        NAMESPACE   NAME      STATE        NODE     GPU
+        team-a      web       Bound        node-a   0
+        team-a      new       Bound        node-a   <none>
+        team-a      next      Scheduling   node-a   1
+        team-a      done      Ended        node-a   <none>
+        """);
+    Ended ended = cluster.run("drain", "node-a/1", "--yes");
+    assertThat(ended.errors()).contains("error: team-a/new team-a/next: it is not known yet");
+    assertThat(ended.status()).isEqualTo(FAILED);
+    assertThat(cluster.calls())
+        .noneMatch(call -> call.contains("/eviction"))
+        .filteredOn(call -> call.contains("&gpu="))
+        .isNotEmpty()
+        .allMatch(call -> call.endsWith("&state=Bound"));
+  }
+
+  @Test
+  void drain_saysWhyItEnds_ifItCannotListThePods() throws Exception {
+    cluster.put("page1", GPUS);
+    cluster.put("refuse-pods", "");
+    Ended ended = cluster.run("drain", "node-a/1", "--yes");
+    assertThat(ended.errors()).contains("cannot list the pods on node node-a: Error from server");
+    assertThat(ended.status()).isEqualTo(FAILED);
   }
 
   @Test
