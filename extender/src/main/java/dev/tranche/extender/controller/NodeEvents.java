@@ -8,6 +8,7 @@ import dev.tranche.process.client.Events;
 import io.fabric8.kubernetes.api.model.Event;
 import java.time.Duration;
 import java.util.UUID;
+import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -23,19 +24,24 @@ final class NodeEvents {
 
   private static final int CLAIMED_MAX = 50_000;
 
-  /** As long as the API server keeps events. */
-  private static final Duration CLAIMED_FOR = Duration.ofHours(1);
+  /** The API server keeps an event for an hour and up to a minute, and refuses it until then. */
+  private static final Duration CLAIMED_FOR = Duration.ofMinutes(65);
 
   private static final Logger LOG = LoggerFactory.getLogger(NodeEvents.class);
 
   private final ApiWrites api;
   private final NodeRate rate;
-  private final Cache<UUID, Boolean> claimed =
-      Caffeine.newBuilder().maximumSize(CLAIMED_MAX).expireAfterWrite(CLAIMED_FOR).build();
+  private final Cache<UUID, Boolean> claimed;
 
   NodeEvents(ApiWrites api, LongSupplier clockMs, ExtenderMetrics metrics) {
     this.api = api;
     this.rate = new NodeRate("events", RATE, clockMs, metrics);
+    this.claimed =
+        Caffeine.newBuilder()
+            .maximumSize(CLAIMED_MAX)
+            .expireAfterWrite(CLAIMED_FOR)
+            .ticker(() -> TimeUnit.MILLISECONDS.toNanos(clockMs.getAsLong()))
+            .build();
   }
 
   /** Returns whether the node may cause another event now. */

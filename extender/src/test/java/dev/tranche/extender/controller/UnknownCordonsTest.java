@@ -53,6 +53,19 @@ final class UnknownCordonsTest {
     assertThat(created.get(1).getMetadata().getName()).isNotEqualTo(event.getMetadata().getName());
   }
 
+  /** The API server keeps an event for an hour and up to a minute. */
+  @Test
+  void uuidThatStaysUnknown_isToldAgain_onlyOnceTheEventIsSurelyGone() {
+    look("GPU-3");
+    look("GPU-3");
+    rig.world.nowMs += 61 * 60_000;
+    look("GPU-3");
+    assertThat(created).hasSize(1);
+    rig.world.nowMs += 5 * 60_000;
+    look("GPU-3");
+    assertThat(created).hasSize(2);
+  }
+
   /** A node may change its own annotation all the time. */
   @Test
   void uuidsThatChangeAllTheTime_areToldAtARate() {
