@@ -144,6 +144,11 @@ final class ApiCalls implements ApiServer {
   }
 
   @Override
+  public Future<Optional<PodFacts>> checkedPod(String key) {
+    return pod(key);
+  }
+
+  @Override
   public Future<?> wake(String node) {
     return replica.wake(node);
   }

@@ -39,7 +39,7 @@ public final class ApiWriter implements ApiServer, ApiWrites {
   private final List<String> resources;
   private final Loop loop;
   private final Workers binds;
-  private final Workers reads;
+  private final Workers checks;
   private final Binder binder;
   private final Counter expiredBinds;
   private final Workers writes;
@@ -56,8 +56,8 @@ public final class ApiWriter implements ApiServer, ApiWrites {
     this.resources = List.copyOf(resources);
     this.loop = loop;
     this.binds = new Workers("binds", 64, 512, metrics);
-    // An outage of the API server may leave a thousand binds unknown.
-    this.reads = new Workers("reads", 16, 1_024, metrics);
+    // An outage of the API server may leave a thousand binds unknown, which are then checked.
+    this.checks = new Workers("checks", 16, 1_024, metrics);
     this.binder = new Binder(client);
     this.expiredBinds =
         metrics.counter(
@@ -110,12 +110,18 @@ public final class ApiWriter implements ApiServer, ApiWrites {
 
   @Override
   public Future<Optional<PodFacts>> pod(String key) {
+    return submit(binds, () -> read(key));
+  }
+
+  @Override
+  public Future<Optional<PodFacts>> checkedPod(String key) {
+    return submit(checks, () -> read(key));
+  }
+
+  private Optional<PodFacts> read(String key) {
     String[] names = key.split("/", 2);
-    return submit(
-        reads,
-        () ->
-            Optional.ofNullable(client.pods().inNamespace(names[0]).withName(names[1]).get())
-                .flatMap(pod -> PodReader.fields(pod).read().facts(resources)));
+    return Optional.ofNullable(client.pods().inNamespace(names[0]).withName(names[1]).get())
+        .flatMap(pod -> PodReader.fields(pod).read().facts(resources));
   }
 
   @Override

@@ -38,11 +38,14 @@ public interface ApiServer {
       Supplier<Optional<String>> expiry);
 
   /**
-   * Reads the pod from the API server; empty if it doesn't exist or requests no GPU.
+   * Reads the pod of a bind from the API server; empty if it doesn't exist or requests no GPU.
    *
    * @param key {@code namespace/name}
    */
   Future<Optional<PodFacts>> pod(String key);
+
+  /** Reads a pod likewise, for no bind. Binds never wait for these reads. */
+  Future<Optional<PodFacts>> checkedPod(String key);
 
   /** Annotates a node, so that kube-scheduler retries rejected pods. */
   Future<?> wake(String node);

@@ -40,7 +40,7 @@ public final class StateWriter {
     this.core = core;
     this.waiting = new UnschedulablePods(core, metrics);
     this.nominees = new NominatedPods(core.ledger, core.clockMs);
-    this.podChecks = new PodChecks(api::pod, core.clockMs, metrics);
+    this.podChecks = new PodChecks(api::checkedPod, core.clockMs, metrics);
     this.nodes = nodes;
     this.metrics = metrics;
   }

@@ -55,12 +55,15 @@ final class ApiWriterIT {
     vertx.close().await();
   }
 
-  /** Events are never answered. */
+  /** Events are never answered, nor are reads of some pods. */
   private void answer(HttpServerRequest request) {
-    if (String.valueOf(request.path()).endsWith("/binding")) {
+    if (String.valueOf(request.path()).endsWith("/pods/p")) {
+      request.response().setStatusCode(404).end();
+    } else if (String.valueOf(request.path()).endsWith("/binding")) {
       bindings.incrementAndGet();
       request.response().setStatusCode(201).end("{}");
-    } else if (!String.valueOf(request.path()).endsWith("/events")) {
+    } else if (!String.valueOf(request.path()).endsWith("/events")
+        && !String.valueOf(request.path()).contains("/pods/unanswered")) {
       request.response().end("{\"kind\":\"Node\",\"apiVersion\":\"v1\",\"metadata\":{}}");
     }
   }
@@ -96,6 +99,14 @@ final class ApiWriterIT {
       var _ = api.event(event.build());
     }
     assertThat(api.wake("node-a").await(30, SECONDS)).isNotNull();
+  }
+
+  @Test
+  void readForABind_doesNotWaitForChecks() throws Exception {
+    for (int i = 0; i < 100; i++) {
+      var _ = api.checkedPod("team-a/unanswered" + i);
+    }
+    assertThat(api.pod("team-a/p").await(30, SECONDS)).isEmpty();
   }
 
   @Test

@@ -353,6 +353,11 @@ public final class FakeWorld implements NodePlugins, ApiServer {
   }
 
   @Override
+  public Future<Optional<PodFacts>> checkedPod(String key) {
+    return pod(key);
+  }
+
+  @Override
   public Future<?> wake(String node) {
     woken.add(node);
     return patched;
