@@ -61,12 +61,16 @@ public final class StartupTaints implements Controller {
       TaintedNode now = node.tainted().orElse(null);
       if (now != null) {
         found++;
-        if (context.deciding() && serves(node.key(), now)) {
-          lift(node, now);
-        }
+        context.metrics().failures.onNode(node.key(), () -> liftIfServing(node, now));
       }
     }
     tainted = found;
+  }
+
+  private void liftIfServing(WatchedNode node, TaintedNode now) {
+    if (context.deciding() && serves(node.key(), now)) {
+      lift(node, now);
+    }
   }
 
   /**

@@ -17,6 +17,7 @@ import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.BiFunction;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
@@ -175,6 +176,21 @@ class StartupTaintsTest {
     assertThat(patches).hasSize(1);
     slow.complete();
     assertThat(lifts("lifted")).isOne();
+  }
+
+  @Test
+  void bugOfOneNode_leavesTheOthers() {
+    BiFunction<String, String, Future<?>> works = rig.patched;
+    rig.patched =
+        (node, patch) -> {
+          throw new IllegalStateException("a bug");
+        };
+    watched(Names.STARTUP_TAINT);
+    reported(READY);
+    assertThat(taintedNodes()).isOne();
+    rig.patched = works;
+    taints.tick();
+    assertThat(patches).hasSize(1);
   }
 
   @Test
