@@ -7,17 +7,19 @@ import io.fabric8.kubernetes.client.dsl.base.PatchType;
 import io.vertx.core.Future;
 import java.util.Collection;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.function.LongSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
  * The Nodes as last watched, for all controllers. It also patches them: each at its rate, and again
- * only once the watch shows the last patch. A controller tries again what was put off or refused,
- * with what is true then. Confined to the loop.
+ * only once the last patch is answered and the watch shows it. A controller tries again what was
+ * put off or refused, with what is true then. Confined to the loop.
  */
 public final class WatchedNodes implements Controller {
   /** All nodes need labels at once only once. */
@@ -31,6 +33,9 @@ public final class WatchedNodes implements Controller {
 
   /** The resource versions that were patched, by name. */
   private final Map<String, String> patched = new HashMap<>();
+
+  /** The names of the nodes whose patch is not answered yet. */
+  private final Set<String> underWay = new HashSet<>();
 
   WatchedNodes(ApiWrites api, LongSupplier clockMs, ExtenderMetrics metrics) {
     this.api = api;
@@ -72,16 +77,20 @@ public final class WatchedNodes implements Controller {
 
   Optional<Future<?>> patch(WatchedNode node, String what, PatchType type, String patch) {
     String name = node.key();
-    if (node.resourceVersion().equals(patched.get(name)) || !rate.tryAcquire(name)) {
+    boolean shown = !node.resourceVersion().equals(patched.get(name));
+    if (underWay.contains(name) || !shown || !rate.tryAcquire(name)) {
       return Optional.empty();
     }
     Future<?> answer = api.patchNode(name, type, patch);
     patched.put(name, node.resourceVersion());
+    underWay.add(name);
     return Optional.of(
-        answer.onFailure(
-            e -> {
-              patched.remove(name);
-              LOG.info("cannot patch {} of node {}, will retry: {}", what, name, e.toString());
-            }));
+        answer
+            .onComplete(done -> underWay.remove(name))
+            .onFailure(
+                e -> {
+                  patched.remove(name);
+                  LOG.info("cannot patch {} of node {}, will retry: {}", what, name, e.toString());
+                }));
   }
 }

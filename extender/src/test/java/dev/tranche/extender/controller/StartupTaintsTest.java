@@ -173,6 +173,7 @@ class StartupTaintsTest {
     watched(Names.STARTUP_TAINT);
     reported(READY);
     reported(READY);
+    watched(OTHER, Names.STARTUP_TAINT);
     assertThat(patches).hasSize(1);
     slow.complete();
     assertThat(lifts("lifted")).isOne();
