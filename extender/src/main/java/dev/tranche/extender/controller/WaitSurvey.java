@@ -34,14 +34,17 @@ import org.jspecify.annotations.Nullable;
 /**
  * Finds out every few seconds why each pending pod waits, also where kube-scheduler has refused it
  * without a call of the extender. The loop reads nodes in short turns, and a worker evaluates them,
- * once for all pods with equal requests and an equal view of the nodes. After a survey that takes
- * long, the next one begins later. Confined to the loop but for {@link #evaluate}.
+ * once for all pods with equal requests and an equal view of the nodes. What takes long is done in
+ * parts, and the next survey begins later. Confined to the loop but for {@link #evaluate}.
  */
 public final class WaitSurvey implements Controller {
   static final long EVERY_MS = 3_000;
 
   /** The pause after a survey is at least so many times as long as the survey took. */
   private static final int PAUSE = 9;
+
+  /** The work of one part on a worker, which evaluates at least one kind of requests. */
+  static final long WORK_MS_MAX = 300;
 
   /** The work of one turn of the loop that passes on what was found. */
   static final long TURN_MS_MAX = 5;
@@ -155,11 +158,21 @@ public final class WaitSurvey implements Controller {
    * @param pods with the same view of the nodes
    */
   private Future<?> survey(List<PodFacts> pods) {
-    return Future.succeededFuture()
-        .compose(any -> turns.nodes(pods.getFirst()))
-        .compose(all -> turns.aside(() -> evaluate(pods, all)))
-        .compose(answers -> tell(answers.iterator()))
+    return turns
+        .aside(() -> kinds(pods).iterator())
+        .compose(kinds -> survey(pods.getFirst(), kinds))
         .onFailure(failure -> failures.failed(Failures.TASK, TASK, failure));
+  }
+
+  /**
+   * Surveys some kinds of requests, and then those that are left, by the nodes as they are then.
+   */
+  private Future<?> survey(PodFacts first, Iterator<List<PodFacts>> kinds) {
+    return turns
+        .nodes(first)
+        .compose(all -> turns.aside(() -> evaluate(kinds, all)))
+        .compose(answers -> tell(answers.iterator()))
+        .compose(told -> kinds.hasNext() ? survey(first, kinds) : Future.succeededFuture());
   }
 
   /** Passes on the answers, in as many turns as it takes. */
@@ -208,17 +221,24 @@ public final class WaitSurvey implements Controller {
         && (pod.preemption().nominatedNode() != null || ledger.hold(pod.uid()).isEmpty());
   }
 
-  /** Evaluates the nodes once for each kind of requests; runs on a worker. */
-  private List<Answer> evaluate(List<PodFacts> pods, List<NodeSnapshot> all) {
+  /** Returns the pods by their kind of requests. */
+  private static Collection<List<PodFacts>> kinds(List<PodFacts> pods) {
     var byShape = new LinkedHashMap<Shape, List<PodFacts>>();
     for (PodFacts pod : pods) {
       var shape = new Shape(pod.requests(), pod.annotations());
       byShape.computeIfAbsent(shape, first -> new ArrayList<>()).add(pod);
     }
+    return byShape.values();
+  }
+
+  /** Evaluates the nodes once for each kind of requests; runs on a worker. */
+  private List<Answer> evaluate(Iterator<List<PodFacts>> kinds, List<NodeSnapshot> all) {
+    long endMs = context.nowMs() + WORK_MS_MAX;
     var answers = new ArrayList<Answer>();
-    byShape
-        .values()
-        .forEach(equal -> failures.task(TASK, () -> answers.addAll(answers(equal, all))));
+    do {
+      List<PodFacts> equal = kinds.next();
+      failures.task(TASK, () -> answers.addAll(answers(equal, all)));
+    } while (kinds.hasNext() && context.nowMs() < endMs);
     return answers;
   }
 

@@ -429,6 +429,25 @@ final class WaitReasonsTest extends WaitingPodsRig {
     survey();
   }
 
+  @Test
+  void manyKindsOfRequests_areEvaluatedInParts_eachToldBeforeTheNext() {
+    scheduler.add(new Node("a", 10));
+    scheduler.report();
+    for (int i = 0; i < 30; i++) {
+      world.state.apply(new Event.PodSeen(named("kind-" + i, pod(6, Map.of("kind", "" + i)))));
+    }
+    var told = new ArrayList<String>();
+    listeners.set(0, (pod, cause, text) -> told.add(pod.uid()));
+    world.stepMs = 100;
+    survey.tick();
+    while (!turns.isEmpty()) {
+      assertThat(told.size()).isGreaterThan(3 * (nodesRead - 1));
+      turns.remove().run();
+    }
+    assertThat(told).hasSize(30).doesNotHaveDuplicates();
+    assertThat(nodesRead).isGreaterThan(5);
+  }
+
   /** Telling one pod takes a millisecond here. */
   @Test
   void answersForManyPods_arePassedOnInShortTurns_withFiguresThatAreMadeOnce() {

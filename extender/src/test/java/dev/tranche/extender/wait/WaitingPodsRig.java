@@ -47,6 +47,9 @@ abstract class WaitingPodsRig {
   /** The pod for which the nodes cannot be read. */
   String unreadable = "";
 
+  /** How often the nodes were read. */
+  int nodesRead;
+
   final Deque<Runnable> turns = new ArrayDeque<>();
 
   final WaitSurvey survey =
@@ -55,6 +58,7 @@ abstract class WaitingPodsRig {
           new WaitSurvey.Turns() {
             @Override
             public Future<List<NodeSnapshot>> nodes(PodFacts pod) {
+              nodesRead++;
               if (pod.uid().equals(unreadable)) {
                 throw new IllegalStateException("unreadable");
               }
