@@ -25,12 +25,13 @@ public final class DraNodes implements AutoCloseable {
 
   private final KubernetesClient client;
   private final Set<String> resources;
+  private final long lookAgainMs;
   private final ExtenderMetrics metrics;
   private final LongSupplier clockMs;
-  private final Objects<ClassSpec> classes;
+  private final Listed<ClassSpec> classes;
 
   /** Created once a class maps one of our resources. Otherwise no slice matters. */
-  private volatile @Nullable Objects<SliceSpec> slices;
+  private volatile @Nullable Listed<SliceSpec> slices;
 
   record DeviceClass(Metadata metadata, ClassSpec spec) {}
 
@@ -62,12 +63,12 @@ public final class DraNodes implements AutoCloseable {
   record SliceSpec(String nodeName, String driver) {}
 
   /** All objects of one kind, while they are watched. */
-  private final class Objects<T> {
+  private final class Listed<T> {
     final Map<String, T> byKey = new ConcurrentHashMap<>();
     final Reflector<Watched<T>> reflector;
     volatile boolean listed;
 
-    Objects(ResourceKind<?, Watched<T>> kind) {
+    Listed(ResourceKind<?, Watched<T>> kind) {
       var sink =
           new Reflector.Sink<Watched<T>>(
               seen -> byKey.put(seen.key(), seen.read()),
@@ -78,7 +79,7 @@ public final class DraNodes implements AutoCloseable {
   }
 
   /**
-   * @param lookAgainMs how often to look whether the API server has DeviceClasses
+   * @param lookAgainMs how often to look whether the API server has these kinds
    */
   public DraNodes(
       KubernetesClient client,
@@ -88,10 +89,11 @@ public final class DraNodes implements AutoCloseable {
       LongSupplier clockMs) {
     this.client = client;
     this.resources = Set.copyOf(resources);
+    this.lookAgainMs = lookAgainMs;
     this.metrics = metrics;
     this.clockMs = clockMs;
     this.classes =
-        new Objects<>(
+        new Listed<>(
             new ResourceKind<>(
                 API + "deviceclasses",
                 DeviceClass.class,
@@ -119,7 +121,7 @@ public final class DraNodes implements AutoCloseable {
     if (ours.isEmpty()) {
       return Optional.of(Set.of());
     }
-    Objects<SliceSpec> known = slices == null ? watchSlices() : slices;
+    Listed<SliceSpec> known = slices == null ? watchSlices() : slices;
     return known.listed
         ? Optional.of(
             known.byKey.values().stream()
@@ -130,13 +132,14 @@ public final class DraNodes implements AutoCloseable {
         : Optional.empty();
   }
 
-  private Objects<SliceSpec> watchSlices() {
+  private Listed<SliceSpec> watchSlices() {
     var watched =
-        new Objects<SliceSpec>(
+        new Listed<SliceSpec>(
             new ResourceKind<>(
                 API + "resourceslices",
                 ResourceSlice.class,
-                each -> Watched.of(each.metadata(), each.spec())));
+                each -> Watched.of(each.metadata(), each.spec()),
+                lookAgainMs));
     watched.reflector.start();
     slices = watched;
     return watched;
@@ -145,7 +148,7 @@ public final class DraNodes implements AutoCloseable {
   @Override
   public void close() {
     classes.reflector.close();
-    Objects<SliceSpec> open = slices;
+    Listed<SliceSpec> open = slices;
     if (open != null) {
       open.reflector.close();
     }

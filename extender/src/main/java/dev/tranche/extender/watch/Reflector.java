@@ -39,6 +39,8 @@ import org.slf4j.LoggerFactory;
  */
 public final class Reflector<T extends WatchedObject> implements AutoCloseable {
   private static final int PAGE = 1_000;
+  private static final int FORBIDDEN = 403;
+  private static final int NOT_FOUND = 404;
   private static final int GONE = 410;
   private static final String GZIP = "gzip";
   private static final int UNPACKED_BYTES = 1 << 14;
@@ -105,7 +107,7 @@ public final class Reflector<T extends WatchedObject> implements AutoCloseable {
 
   private void run() {
     while (kind.lookAgainMs() > 0 && !closed && !isServed()) {
-      // The answer that there is none is no old one.
+      // Nothing is known of it that could be outdated.
       health.eventReceived();
       pause(kind.lookAgainMs());
     }
@@ -222,9 +224,17 @@ public final class Reflector<T extends WatchedObject> implements AutoCloseable {
     }
     try (InputStream sent = answer.body()) {
       if (!answer.isSuccessful()) {
+        refused(answer.code());
         throw new IOException("status " + answer.code() + " " + answer.message());
       }
       return kind.page(body(answer, sent), seen, skipped);
+    }
+  }
+
+  /** An optional kind may be removed, or not be ours to read: such an answer is not outdated. */
+  private void refused(int code) {
+    if (kind.lookAgainMs() > 0 && (code == FORBIDDEN || code == NOT_FOUND)) {
+      health.eventReceived();
     }
   }
 
@@ -268,9 +278,12 @@ public final class Reflector<T extends WatchedObject> implements AutoCloseable {
       var _ = opening.thenAccept(opened -> opened.sendClose(1_000, ""));
       throw late;
     } catch (ExecutionException refused) {
-      if (refused.getCause() instanceof WebSocketHandshakeException handshake
-          && handshake.getResponse().code() == GONE) {
-        return "";
+      if (refused.getCause() instanceof WebSocketHandshakeException handshake) {
+        int code = handshake.getResponse().code();
+        if (code == GONE || code == NOT_FOUND) {
+          return "";
+        }
+        refused(code);
       }
       throw refused;
     }

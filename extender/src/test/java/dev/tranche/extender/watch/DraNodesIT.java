@@ -32,7 +32,10 @@ final class DraNodesIT {
 
   private final Vertx vertx = Vertx.vertx();
   private final LinkedBlockingQueue<String> asked = new LinkedBlockingQueue<>();
+  private final SimpleMeterRegistry registry = new SimpleMeterRegistry();
   private volatile boolean served;
+  private volatile boolean forbidden;
+  private volatile long passedMs;
   private volatile JsonObject deviceClass =
       new JsonObject().put("extendedResourceName", "nvidia.com/gpu");
   private KubernetesClient client;
@@ -56,8 +59,8 @@ final class DraNodesIT {
             client,
             List.of("nvidia.com/gpu", "nvidia.com/gpu.shared"),
             10,
-            new ExtenderMetrics(new SimpleMeterRegistry()),
-            System::currentTimeMillis);
+            new ExtenderMetrics(registry),
+            () -> System.currentTimeMillis() + passedMs);
   }
 
   @AfterEach
@@ -69,6 +72,10 @@ final class DraNodesIT {
 
   private void answer(HttpServerRequest request) {
     asked.add(request.path());
+    if (forbidden && CLASSES.equals(request.path())) {
+      request.response().setStatusCode(403).end();
+      return;
+    }
     if (request.getHeader("Upgrade") != null) {
       request.toWebSocket().onSuccess(socket -> later(socket, request.path()));
       return;
@@ -98,7 +105,8 @@ final class DraNodesIT {
         .put(
             "resources",
             new JsonArray()
-                .add(new JsonObject().put("name", "deviceclasses").put("kind", "DeviceClass")))
+                .add(new JsonObject().put("name", "deviceclasses").put("kind", "DeviceClass"))
+                .add(new JsonObject().put("name", "resourceslices").put("kind", "ResourceSlice")))
         .encode();
   }
 
@@ -163,6 +171,33 @@ final class DraNodesIT {
     selecting("device.driver == 'gpu.nvidia.com'");
     served = true;
     awaitServed("a", "c");
+  }
+
+  @Test
+  void classesThatMayNotBeRead_areNotOutdated() throws Exception {
+    served = true;
+    forbidden = true;
+    nodes.start();
+    awaitClassesAsked();
+    passedMs = 600_000;
+    awaitClassesAsked();
+    // The one before has been answered then.
+    awaitClassesAsked();
+    assertThat(
+            registry
+                .get("tranche.extender.watch.age.seconds")
+                .tag("kind", "deviceclasses")
+                .gauge()
+                .value())
+        .isLessThan(300);
+  }
+
+  private void awaitClassesAsked() throws InterruptedException {
+    String path = asked.poll(20, TimeUnit.SECONDS);
+    while (path != null && !path.equals(CLASSES)) {
+      path = asked.poll(20, TimeUnit.SECONDS);
+    }
+    assertThat(path).isEqualTo(CLASSES);
   }
 
   @Test
