@@ -54,8 +54,8 @@ public record Budget(
   }
 
   /** Returns a budget that covers every pod of the namespace and allows no disruption. */
-  public static Budget protectingAll(String namespace, String name) {
-    return new Budget(namespace, name, List.of(), 0, Set.of());
+  static Budget protectingAll(String namespace) {
+    return new Budget(namespace, "", List.of(), 0, Set.of());
   }
 
   /** Returns about how much memory the budget takes, in characters. */

@@ -3,14 +3,17 @@ package dev.tranche.extender.preempt;
 import dev.tranche.extender.snapshot.Turn;
 import java.util.Collection;
 import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 
 /**
  * Caches the cluster's PodDisruptionBudgets as the watch last showed them. Confined to the loop.
  *
- * <p>Budgets are their namespaces' own, so all of this is bounded. One that is too large, or one of
- * too many, protects all pods of its namespace instead.
+ * <p>Budgets are their namespaces' own, so few are read. Of one that is too large, or one of too
+ * many, only the name is kept: it protects all pods of its namespace instead.
  */
 public final class BudgetStore {
   /** Budgets of one namespace that are read. */
@@ -19,10 +22,12 @@ public final class BudgetStore {
   /** Characters of one budget's selector and of the pods that it names. */
   static final int BUDGET_CHARS_MAX = 16 << 10;
 
-  /** By namespace and name. */
-  private final Map<String, Map<String, Budget>> namespaces = new HashMap<>();
+  private final Map<String, Namespace> namespaces = new HashMap<>();
 
   private boolean listed;
+
+  /** The budgets of one namespace, by name. */
+  private record Namespace(Map<String, Budget> read, Set<String> unread) {}
 
   /** Records that all PodDisruptionBudgets have been listed. */
   public void listed() {
@@ -31,10 +36,14 @@ public final class BudgetStore {
 
   public void put(Budget budget) {
     gone(budget.key());
-    Map<String, Budget> own =
-        namespaces.computeIfAbsent(budget.namespace(), first -> new HashMap<>());
-    boolean read = own.size() < PER_NAMESPACE_MAX && budget.chars() <= BUDGET_CHARS_MAX;
-    own.put(budget.name(), read ? budget : Budget.protectingAll(budget.namespace(), budget.name()));
+    Namespace own =
+        namespaces.computeIfAbsent(
+            budget.namespace(), first -> new Namespace(new HashMap<>(), new HashSet<>()));
+    if (own.read.size() < PER_NAMESPACE_MAX && budget.chars() <= BUDGET_CHARS_MAX) {
+      own.read.put(budget.name(), budget);
+    } else {
+      own.unread.add(budget.name());
+    }
   }
 
   /**
@@ -45,8 +54,9 @@ public final class BudgetStore {
     namespaces.computeIfPresent(
         key.substring(0, slash),
         (namespace, own) -> {
-          own.remove(key.substring(slash + 1));
-          return own.isEmpty() ? null : own;
+          own.read.remove(key.substring(slash + 1));
+          own.unread.remove(key.substring(slash + 1));
+          return own.read.isEmpty() && own.unread.isEmpty() ? null : own;
         });
   }
 
@@ -63,6 +73,10 @@ public final class BudgetStore {
   }
 
   private Collection<Budget> of(String namespace) {
-    return namespaces.getOrDefault(namespace, Map.of()).values();
+    Namespace own = namespaces.get(namespace);
+    if (own == null) {
+      return List.of();
+    }
+    return own.unread.isEmpty() ? own.read.values() : List.of(Budget.protectingAll(namespace));
   }
 }

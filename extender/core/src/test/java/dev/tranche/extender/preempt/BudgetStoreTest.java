@@ -69,15 +69,42 @@ final class BudgetStoreTest {
 
   @Test
   void aBudgetThatIsTooLarge_protectsAll_andASmallerOneInItsPlaceIsRead() {
-    var long7000 = Collections.nCopies(7_000, new Requirement("key", "In", Set.of("value")));
-    store.put(new Budget("ns", "db", long7000, 1, Set.of()));
+    store.put(tooLarge("db"));
     assertThat(violates(pod("ns", Map.of("app", "web")))).isTrue();
     store.put(budget("ns", "db", 1));
     assertThat(violates(pod("ns", Map.of("app", "web")))).isFalse();
   }
 
+  /** Otherwise a namespace could spend what preemption may do for the others. */
+  @Test
+  void manyBudgetsOfANamespace_costAsMuchAsOne() {
+    for (int i = 0; i < 20_000; i++) {
+      store.put(budget("ns", "b" + i, 1));
+    }
+    var turn = new Turn(() -> 0);
+    store.budgets(turn).violators(List.of(pod("ns", Map.of("app", "web"))));
+    assertThat(turn.work()).isLessThan(3 * BudgetStore.PER_NAMESPACE_MAX);
+  }
+
+  @Test
+  void budgetsThatAreTooLarge_takeNoPlaceOfOthers() {
+    for (int i = 0; i < BudgetStore.PER_NAMESPACE_MAX; i++) {
+      store.put(tooLarge("large" + i));
+    }
+    store.put(budget("ns", "db", 1));
+    for (int i = 0; i < BudgetStore.PER_NAMESPACE_MAX; i++) {
+      store.gone("ns/large" + i);
+    }
+    assertThat(violates(pod("ns", Map.of("app", "web")))).isFalse();
+  }
+
   private boolean violates(PodFacts pod) {
     return store.budgets(new Turn(() -> 0)).violators(List.of(pod)).contains(pod.uid());
+  }
+
+  private static Budget tooLarge(String name) {
+    var long7000 = Collections.nCopies(7_000, new Requirement("key", "In", Set.of("value")));
+    return new Budget("ns", name, long7000, 1, Set.of());
   }
 
   private static Budget budget(String namespace, String name, int allowed) {
