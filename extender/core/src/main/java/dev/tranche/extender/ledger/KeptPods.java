@@ -33,7 +33,7 @@ final class KeptPods {
 
   private final Predicate<String> knownNode;
 
-  /** The pods that hold nothing, by uid. Most of them wait. */
+  /** The pods of which {@link #WAITING_MAX} are kept, by uid. Most of them wait. */
   private final Set<String> waiting = new HashSet<>();
 
   /** Read on another thread. */
@@ -76,6 +76,16 @@ final class KeptPods {
       waiting.remove(pod.uid());
     }
     return true;
+  }
+
+  /** Looks at pods again whose node has become known. */
+  void nodeKnown(Collection<String> uids) {
+    for (String uid : uids) {
+      PodFacts pod = pods.get(uid);
+      if (pod != null && !holdsNothing(pod)) {
+        waiting.remove(uid);
+      }
+    }
   }
 
   @Nullable PodFacts remove(String uid) {

@@ -291,6 +291,7 @@ public final class Ledger {
     NodeEntry entry = ledgerState.entry(facts.name());
     step.beforeChange(entry);
     entry.facts = facts;
+    ledgerState.pods.nodeKnown(entry.holds.keySet());
   }
 
   private void lost(Transition step, String name, Consumer<NodeEntry> what) {

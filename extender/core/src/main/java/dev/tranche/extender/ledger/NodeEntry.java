@@ -22,8 +22,8 @@ final class NodeEntry {
   static final long KUBELET_LATE_MS = 5_000;
 
   /**
-   * How long a kubelet may still accept a pod whose deletion its watch does not show. Until then the
-   * pod counts, since its replicas would be promised twice.
+   * How long a kubelet may still accept a pod whose deletion its watch does not show. Until then
+   * the pod counts, since its replicas would be promised twice.
    */
   private static final long ACCEPTED_LATE_MS = 60_000;
 

@@ -35,8 +35,9 @@ final class PlacementReader {
 
   /**
    * Reads {@code tranche.dev/gpu}: one uuid for all shares, or one per share. {@code
-   * tranche.dev/granted-replicas} says how many replicas each has. Empty if the two contradict each
-   * other or the request; the pod then counts against each GPU of its node.
+   * tranche.dev/granted-replicas} says how many replicas each has. If the two contradict each other
+   * or the request, a single uuid is believed and the request tells the replicas. With several,
+   * this is empty: the pod counts against each GPU of its node.
    */
   static Optional<Found> byAnnotation(PodFacts pod, int nodeReplicas) {
     @Nullable String value = pod.annotations().get(Names.GPU);

@@ -42,9 +42,10 @@ public record PodFacts(
 
   private static final int REPLICAS_DIGITS_MAX = 5;
 
-  /** The record, and an entry of a list or map, with their usual strings. */
+  /** The record with its usual strings. */
   private static final int OBJECT_BYTES = 700;
 
+  /** An entry of a list or map with its usual strings. */
   private static final int ENTRY_BYTES = 160;
 
   public PodFacts {

@@ -43,6 +43,9 @@ final class ReportApplier {
   private void apply(Transition step, NodeEntry entry, NodeState state, OptionalLong listAgeMs) {
     step.beforeChange(entry);
     boolean opened = entry.applyReport(state, listAgeMs, step.nowMs());
+    if (opened) {
+      ledgerState.pods.nodeKnown(entry.holds.keySet());
+    }
     state.echoes().forEach(echo -> applyEcho(step, entry, echo));
     for (Hold hold : List.copyOf(entry.holds.values())) {
       Hold placed = updatePlacement(entry, hold);

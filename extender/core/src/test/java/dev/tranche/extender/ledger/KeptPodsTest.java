@@ -151,6 +151,25 @@ final class KeptPodsTest extends LedgerRig {
   }
 
   @Test
+  void podWhoseNodeIsKnownLater_makesRoomForAnother() {
+    for (boolean seenByReport : new boolean[] {false, true}) {
+      String node = "node-" + seenByReport;
+      seen("early", "early-" + seenByReport, node);
+      for (int i = 0; i < KeptPods.WAITING_MAX; i++) {
+        seen("a", "p" + i, null);
+      }
+      if (seenByReport) {
+        report(node, Map.of());
+      } else {
+        apply(new Event.NodeSeen(new NodeFacts(node, Set.of(), "", true)));
+      }
+      seen("a", "next-" + seenByReport, null);
+      assertThat(known("next-" + seenByReport)).as(node).isTrue();
+      apply(new Event.PodGone("next-" + seenByReport, "a/next-" + seenByReport));
+    }
+  }
+
+  @Test
   void droppedPodOnAnUnknownNode_isRecordedWhenItsNodeIsKnown() {
     for (int i = 0; i <= 2 * KeptPods.WAITING_MAX; i++) {
       seen("ns", "n" + i, "no-node-" + i);
