@@ -28,11 +28,6 @@ public final class TokenReviewer implements TokenCheck {
   private static final String NODE = "authentication.kubernetes.io/node-name";
   private static final String POD = "authentication.kubernetes.io/pod-name";
 
-  private final KubernetesClient client;
-  private final String namespace;
-  private final String user;
-  private final Workers workers;
-
   /** Accepted tokens expire soon, since a token may be revoked. */
   private static final Duration ACCEPTED = Duration.ofMinutes(1);
 
@@ -41,6 +36,11 @@ public final class TokenReviewer implements TokenCheck {
    * They are cached so that a caller that is always refused can't set the rate of reviews.
    */
   private static final Duration REFUSED = Duration.ofSeconds(10);
+
+  private final KubernetesClient client;
+  private final String namespace;
+  private final String user;
+  private final Workers workers;
 
   /** By digest, so that no token is kept in memory. */
   private final Cache<String, Identity> known =
