@@ -36,6 +36,8 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 final class ExplainTest {
+  private static final Optional<NodeFilter> ALL_NODES = Optional.of(node -> Optional.empty());
+
   private FakeWorld world = new FakeWorld(Policy.LOAD);
 
   @Test
@@ -115,6 +117,35 @@ final class ExplainTest {
         .contains("has not called this extender")
         .contains("nodeSelector");
     assertThat(explained.getJsonArray("fitted")).hasSize(1);
+  }
+
+  /** The API server did not return the pod, so it is not known which nodes it excludes. */
+  @Test
+  void calledPodWhoseFilterIsUnknown_isToldThatExcludedNodesAreCountedToo() {
+    world.report("a", new Gpu("a0", 0.2, 0));
+    filtered("a");
+    JsonObject explained = explained();
+    assertThat(explained.getString("note"))
+        .startsWith("these are all nodes with their current GPUs, including those");
+    assertThat(explained.containsKey("excludedCount")).isFalse();
+  }
+
+  @Test
+  void calledPodThatWaits_isToldThatNodesFitByTheirGpusAlone() {
+    world.report("a", new Gpu("a0", 0.2, 0));
+    filtered("a");
+    JsonObject explained = explained(ALL_NODES);
+    assertThat(explained.getInteger("fittedCount")).isOne();
+    assertThat(explained.getString("note")).startsWith("these nodes fit by their GPUs now");
+    assertThat(explained.getInteger("excludedCount")).isZero();
+  }
+
+  /** kube-scheduler calls filter, and then finds no node. */
+  private void filtered(String node) {
+    PodFacts pod = FakeWorld.pod("p", 3);
+    world.state.apply(new Event.PodSeen(pod));
+    world.filter().filter(pod, List.of(node), false);
+    world.state.apply(new Event.Release("p"));
   }
 
   @Test
@@ -213,9 +244,7 @@ final class ExplainTest {
     // The same once kube-scheduler has asked.
     world.filter().filter(FakeWorld.pod("p", 8), List.of("a", "b"), false);
     assertThat(explained(notC).getJsonObject("smallerShare")).isEqualTo(expected);
-    assertThat(explained(Optional.of(n -> Optional.empty())).getJsonObject("smallerShare"))
-        .as("it fits as it is")
-        .isNull();
+    assertThat(explained(ALL_NODES).getJsonObject("smallerShare")).as("it fits as it is").isNull();
     assertThat(explained().getJsonObject("smallerShare")).as("nodes unknown").isNull();
     see("x1", 4, "a0", "a");
     see("y1", 3, "a1", "a");
@@ -230,12 +259,11 @@ final class ExplainTest {
     see("x", 6, "a0", "a");
     PodFacts pod = FakeWorld.pod("p", 8);
     String full = "0/2 nodes are available: 1 Insufficient nvidia.com/gpu";
-    Optional<NodeFilter> all = Optional.of(node -> Optional.empty());
     world.state.apply(new Event.PodSeen(refused(pod, full + ".")));
-    assertThat(explained(all).getJsonObject("smallerShare")).isNotNull();
+    assertThat(explained(ALL_NODES).getJsonObject("smallerShare")).isNotNull();
     for (String other : List.of("node(s) had volume node affinity conflict", "Insufficient cpu")) {
       world.state.apply(new Event.PodSeen(refused(pod, full + ", 1 " + other + ".")));
-      assertThat(explained(all).getJsonObject("smallerShare")).as(other).isNull();
+      assertThat(explained(ALL_NODES).getJsonObject("smallerShare")).as(other).isNull();
     }
   }
 
@@ -255,7 +283,7 @@ final class ExplainTest {
             Map.of(Names.GPU_FRACTION, "0.5", Names.GPU_COUNT, "2", Names.REPLICAS_PER_GPU, "10"),
             TestFacts.main(10));
     world.state.apply(new Event.PodSeen(two));
-    assertThat(explained(Optional.of(n -> Optional.empty())).getJsonObject("smallerShare"))
+    assertThat(explained(ALL_NODES).getJsonObject("smallerShare"))
         .isEqualTo(new JsonObject().put("replicas", 3).put("replicasPerGpu", 10).put("node", "a"));
   }
 
@@ -271,7 +299,7 @@ final class ExplainTest {
         .contains("has not called this extender")
         .endsWith(Explain.NOTE_NO_PREEMPTION);
     world.filter().filter(urgent, List.of("a"), false);
-    assertThat(explained().getString("note")).isEqualTo(Explain.NOTE_NO_PREEMPTION);
+    assertThat(explained(ALL_NODES).getString("note")).isEqualTo(Explain.NOTE_NO_PREEMPTION);
     PodDetail named =
         world
             .explained("ns/p", Optional.empty())
@@ -286,13 +314,13 @@ final class ExplainTest {
         .endsWith("GPU 0 of node a is held by pods of other namespaces");
     var equal = FakeWorld.pod("p", 9);
     world.state.apply(new Event.PodSeen(equal));
-    assertThat(explained().getString("note")).as("of no higher priority").isNull();
+    assertThat(explained(ALL_NODES).getString("note")).as("of no higher priority").isNull();
     // The sum is short as well: kube-scheduler asks.
     see("z", 5, "a0", "a");
     see("w", 3, "a1", "a");
     world.state.apply(new Event.PodSeen(urgent));
     world.filter().filter(urgent, List.of("a"), false);
-    assertThat(explained().getString("note")).isNull();
+    assertThat(explained(ALL_NODES).getString("note")).isNull();
   }
 
   private JsonObject explained() {
@@ -322,8 +350,7 @@ final class ExplainTest {
     assertThat(explained.getString("note"))
         .endsWith("3 nodes are excluded: 2 by nodeSelector, 1 by taints not tolerated");
     assertThat(explained.getInteger("excludedCount")).isEqualTo(3);
-    assertThat(explained(Optional.of(node -> Optional.empty())).getString("note"))
-        .doesNotContain("nodeSelector");
+    assertThat(explained(ALL_NODES).getString("note")).doesNotContain("nodeSelector");
   }
 
   private void see(String pod, int replicas, String gpu, String node) {

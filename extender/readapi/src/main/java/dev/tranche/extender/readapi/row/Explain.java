@@ -58,6 +58,10 @@ public final class Explain {
       "these are all nodes with their current GPUs, including those that the pod's nodeSelector,"
           + " affinity or tolerations exclude";
 
+  /** CPU, volumes and ports are kube-scheduler's to check. */
+  private static final String NOTE_GPUS_ALONE =
+      "these nodes fit by their GPUs now; kube-scheduler also compares CPU, volumes and ports";
+
   private final Ledger ledger;
   private final NodeEvaluator evaluator;
   private final Explanations explanations;
@@ -164,18 +168,22 @@ public final class Explain {
   private Decision ofNow(Plan plan, boolean filtered, NodesForPod now) {
     List<NodeFit> fitting = now.fitting();
     Optional<Instant> calledAt = explanations.trace(plan.pod()).map(Trace::at);
+    @Nullable String note = fitting.isEmpty() ? null : NOTE_GPUS_ALONE;
+    if (!filtered) {
+      note = NOTE_NO_FILTER;
+    } else if (calledAt.isEmpty()) {
+      note = exclusionNote(now.excluded());
+    }
     return new Decision(
         plan.policy().toString(),
         calledAt.orElse(null),
-        calledAt.isPresent()
-            ? null
-            : NOTE_NOT_CALLED + (filtered ? exclusionNote(now.excluded()) : NOTE_NO_FILTER),
+        calledAt.isEmpty() ? NOTE_NOT_CALLED + note : note,
         null,
         CandidateNodes.of(
             fitting.stream().limit(Explanations.NODES_MAX).map(Candidate::of).toList(),
             fitting.size(),
             Refusals.of(now.refused())),
-        now.excluded().values().stream().mapToInt(Integer::intValue).sum(),
+        filtered ? now.excluded().values().stream().mapToInt(Integer::intValue).sum() : null,
         null);
   }
 

@@ -10,8 +10,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * Why a pod waits.
  *
- * @param refusedNodes how many nodes were refused; null without a decision
- * @param time of the decision; null if there is none
+ * @param refusedNodes how many nodes the last decision refused; null without one
+ * @param time of that decision; null without one
  */
 public record Waiting(
     String reason,
