@@ -74,15 +74,19 @@ final class PluginState {
 
   private SharingPlan plan(Outcome.Usable now, List<GpuStatus> of) {
     SharingPlan planned = planFor(now, of);
-    Outcome.Usable other = plan == null ? earlierRunConfig : config;
     if (planned instanceof SharingPlan.Fits fits) {
       config = now;
       plan = fits;
-    } else if (other != null && planFor(other, of) instanceof SharingPlan.Fits old) {
-      config = other;
-      plan = old;
     } else if (plan == null) {
-      config = null;
+      plan =
+          earlierRunConfig != null && planFor(earlierRunConfig, of) instanceof SharingPlan.Fits old
+              ? old
+              : null;
+      config = plan == null ? null : earlierRunConfig;
+      // A config in use stays, although an IMEX channel that it requires has vanished.
+    } else if (config != null
+        && SharingPlan.of(config.config(), indexes.apply(of)) instanceof SharingPlan.Fits old) {
+      plan = old;
     }
     return planned;
   }

@@ -6,6 +6,7 @@ import dev.tranche.nodeplugin.config.ConfigSource.Outcome;
 import dev.tranche.nodeplugin.config.Configs;
 import dev.tranche.nodeplugin.config.OveruseOptions;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
+import dev.tranche.nodeplugin.gpu.HostNodes;
 import dev.tranche.nodeplugin.gpu.NodeReplicas;
 import dev.tranche.nodeplugin.gpu.Replica;
 import dev.tranche.nodeplugin.gpu.SharingPlan;
@@ -18,8 +19,10 @@ import dev.tranche.nodeplugin.nvml.Mig;
 import dev.tranche.nodeplugin.usage.ContainerCgroups;
 import dev.tranche.nodeplugin.usage.Overuse;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
@@ -206,6 +209,18 @@ class PluginStateTest {
     assertThat(state.gpus(gpus(1))).containsInstanceOf(SharingPlan.Fits.class);
     assertThat(state.configStatus().getName()).isEqualTo("of-6000");
     assertThat(healthy()).isEqualTo(6000);
+  }
+
+  @Test
+  void channelThatVanishes_leavesTheConfigInUse_alsoForOtherGpus() {
+    var nodes = new HostNodes(List.of(), List.of(0), Map.of(), true);
+    var hardware = new AtomicReference<>(Hardware.NONE.withNodes(nodes));
+    var withChannel = new PluginState(hardware::get);
+    withChannel.config(Configs.usable("imex", "imex: {channelIDs: [0], required: true}"));
+    withChannel.gpus(gpus(1));
+    hardware.set(Hardware.NONE);
+    assertThat(withChannel.gpus(gpus(2))).containsInstanceOf(SharingPlan.DoesNotFit.class);
+    assertThat(withChannel.replicas().orElseThrow().healthyCount()).isEqualTo(2);
   }
 
   @Test
