@@ -6,14 +6,17 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Consumer;
 import java.util.random.RandomGenerator;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 
 /**
  * Bodies that a tenant, or any pod that reaches the webhook's port, could send. Each is made to
  * cost as much as it can: long strings, many small values, and many things to say about them.
  */
-final class HostileBodies {
+public final class HostileBodies {
   private static final int BYTES_MAX = 1_536 << 10;
   private static final int LONG = 1_400_000;
+  private static final int NAME_PAIRS = 13;
 
   /** Where a string of any length could stand. */
   private static final List<String> STRINGS =
@@ -141,6 +144,7 @@ final class HostileBodies {
         bodies.accept(update(where, many(element, 9_000)));
       }
     }
+    bodies.accept(collidingNames());
     String added =
         "'metadata':{'annotations':{'tranche.dev/gpu-fraction':'1','tranche.dev/webhook-added':'%s'}},'spec':{'containers':[{'name':'c'}]}";
     bodies.accept(review(added, "[" + "[],".repeat(480_000) + "[]]"));
@@ -156,6 +160,19 @@ final class HostileBodies {
     bodies.accept(review("'spec':%s", "[".repeat(LONG)));
     bodies.accept(review("'spec':{'affinity':%s", "{'a':".repeat(LONG / 6)));
     bodies.accept(review("'spec':{'nodeName':%s}", "1".repeat(LONG)));
+  }
+
+  /** An update of variables whose names all have the same hash code. */
+  public static byte[] collidingNames() {
+    String variables =
+        IntStream.range(0, 1 << NAME_PAIRS)
+            .mapToObj(Integer::toBinaryString)
+            .map(bits -> "0".repeat(NAME_PAIRS - bits.length()) + bits)
+            .map(bits -> "{'name':'" + bits.replace("0", "Aa").replace("1", "BB") + "'}")
+            .collect(Collectors.joining(","));
+    String pod =
+        "'spec':{'containers':[{'name':'c','env':[%s,{'name':'NVIDIA_VISIBLE_DEVICES','value':'all'}]}]}";
+    return update(pod, variables);
   }
 
   /**

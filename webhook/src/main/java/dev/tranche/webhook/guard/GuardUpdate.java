@@ -8,7 +8,7 @@ import dev.tranche.webhook.pod.PodView;
 import dev.tranche.webhook.pod.PodView.Container;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Set;
+import java.util.Map;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
 
@@ -18,9 +18,6 @@ import java.util.stream.Collectors;
  * variables and mounts are written back as the pod has them, so no answer can change a pod.
  */
 final class GuardUpdate {
-  /** Longer lists are left to the API server. */
-  private static final int LIST_MAX = 1_000;
-
   private final Predicate<Container> requestsGpus;
   private final boolean mayUseNvidiaRuntime;
   private final JsonPatch patch = new JsonPatch();
@@ -57,6 +54,7 @@ final class GuardUpdate {
           container,
           known,
           "env",
+          "name",
           variable -> watched.contains(variable.path("name").asText("")),
           variable -> Variables.isRemoved(variable) || (gpu && Variables.isVoid(variable)));
     }
@@ -65,6 +63,7 @@ final class GuardUpdate {
           container,
           known,
           "volumeMounts",
+          "mountPath",
           mount -> DeviceListMounts.namesGpu(mount.path("mountPath").asText("")),
           mount -> true);
     }
@@ -73,23 +72,22 @@ final class GuardUpdate {
   /**
    * Writes a list back if the guard takes away what the update adds to it.
    *
+   * @param name the field that tells its elements apart
    * @param watched what the guard takes away where it takes any
    */
   private void restore(
       Container container,
       Container known,
       String list,
+      String name,
       Predicate<JsonNode> watched,
       Predicate<JsonNode> takenAway) {
     JsonNode stated = container.spec().path(list);
     JsonNode present = known.spec().path(list);
-    if (stated.size() > LIST_MAX || present.size() > LIST_MAX) {
-      return;
-    }
-    List<JsonNode> added = difference(stated, present);
+    List<JsonNode> added = difference(stated, present, name);
     if (added.stream().allMatch(watched)
         && added.stream().anyMatch(takenAway)
-        && difference(present, stated).stream().allMatch(Variables::isVoid)) {
+        && difference(present, stated, name).stream().allMatch(Variables::isVoid)) {
       if (present.isMissingNode()) {
         patch.remove(container.path(list));
       } else {
@@ -107,8 +105,15 @@ final class GuardUpdate {
     }
   }
 
-  private static List<JsonNode> difference(JsonNode list, JsonNode from) {
-    Set<JsonNode> known = from.valueStream().collect(Collectors.toSet());
-    return list.valueStream().filter(each -> !known.contains(each)).toList();
+  /** Returns the elements that the other list has not, or not so. Of one name, the last counts. */
+  private static List<JsonNode> difference(JsonNode list, JsonNode from, String name) {
+    Map<String, JsonNode> known =
+        from.valueStream()
+            .collect(
+                Collectors.toMap(
+                    each -> each.path(name).asText(""), each -> each, (a, last) -> last));
+    return list.valueStream()
+        .filter(each -> !each.equals(known.get(each.path(name).asText(""))))
+        .toList();
   }
 }

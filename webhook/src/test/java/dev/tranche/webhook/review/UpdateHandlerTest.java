@@ -2,9 +2,11 @@ package dev.tranche.webhook.review;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assertions.assertTimeout;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.tranche.api.RequestBounds;
+import dev.tranche.webhook.HostileBodies;
 import dev.tranche.webhook.PlainRequestsTest;
 import dev.tranche.webhook.Reviews;
 import dev.tranche.webhook.guard.Guard;
@@ -15,6 +17,7 @@ import dev.tranche.webhook.mutate.PodUpdate;
 import io.fabric8.zjsonpatch.JsonPatch;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.io.IOException;
+import java.time.Duration;
 import java.util.List;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
@@ -179,6 +182,12 @@ class UpdateHandlerTest {
                 .counter()
                 .count())
         .isEqualTo(4);
+  }
+
+  @Test
+  void namesWithTheSameHashCode_areComparedInNoTime() {
+    byte[] body = HostileBodies.collidingNames();
+    assertTimeout(Duration.ofSeconds(1), () -> guard.review(body));
   }
 
   /** The API server refuses such a pod by itself. */
