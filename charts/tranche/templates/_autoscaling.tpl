@@ -80,7 +80,7 @@
 {{- end -}}
 {{- end -}}
 
-{{/* Labels that an autoscaler's nodes start with, as YAML: those that the webhook's node affinity requires, since it requires no others. */}}
+{{/* Labels that an autoscaler's nodes start with, as YAML: those that the webhook's node affinity requires, and NVIDIA's of the same meaning. */}}
 {{- define "tranche.nodeLabels" -}}
 {{- $labels := dict -}}
 {{- $sharing := (include "tranche.nodeConfig" . | fromYaml).sharing | default dict -}}
@@ -90,7 +90,7 @@
 {{- if include "tranche.offersGpus" . -}}
 {{- $shared := include "tranche.shared" $sharing | fromJson -}}
 {{- $replicas := .Values.config.name | empty | ternary (toString (int $shared.replicas)) (include "tranche.defaultReplicas" .) -}}
-{{- /* Ours decides. Pods that an earlier version admitted require NVIDIA's. */ -}}
+{{- /* The webhook decides by ours. A user's nodeSelector or node affinity may name NVIDIA's. */ -}}
 {{- range $key := list "nvidia.com/gpu.replicas" "tranche.dev/replicas-per-gpu" -}}{{- $_ := set $labels $key $replicas -}}{{- end -}}
 {{- if not .Values.config.name -}}
 {{- range $key := list "nvidia.com/gpu.sharing-strategy" "tranche.dev/sharing-strategy" -}}{{- $_ := set $labels $key $shared.strategy -}}{{- end -}}
