@@ -60,8 +60,7 @@ public final class PodMutator {
             .or(
                 () ->
                     rules.resources().stream()
-                        .map(resource -> PodRules.requests(arrived, List.of(), resource))
-                        .flatMap(requests -> SizeLimits.aboveAnyNode(requests).stream())
+                        .flatMap(resource -> aboveAnyNode(arrived, resource).stream())
                         .findFirst());
     if (tooLarge.isPresent()) {
       return Denied.of(List.of(tooLarge.get()));
@@ -76,6 +75,10 @@ public final class PodMutator {
     return messages.denied()
         ? Denied.of(messages.problems())
         : new PodWriter(owners, rules, messages).write(decision, cluster.runtimeClassExists());
+  }
+
+  private static Optional<Problem> aboveAnyNode(PodView pod, String resource) {
+    return SizeLimits.aboveAnyNode(PodRules.requests(pod, List.of(), resource), "of " + resource);
   }
 
   /**

@@ -53,13 +53,14 @@ final class PodRules {
       checkPod(pod, messages);
     }
     List<Demand.Request> all = requests(pod, granted.list(), resource);
-    Optional<Problem> many = SizeLimits.aboveAnyNode(all);
+    int replicasPerGpu = granted.granularity().replicasPerGpu();
+    Optional<Problem> many =
+        SizeLimits.aboveAnyNode(all, "replicas of 1/%d GPU".formatted(replicasPerGpu));
     if (many.isPresent()) {
       messages.deny(many.get());
       return;
     }
     Map<String, String> annotations = requests.withContainer(pod.annotations());
-    int replicasPerGpu = granted.granularity().replicasPerGpu();
     checkSize(
         Demand.of(resource, replicasPerGpu, all, annotations), granted.granularity(), messages);
   }

@@ -44,16 +44,23 @@ public final class SizeLimits {
     return spec.path("initContainers").size() + spec.path("containers").size() > CONTAINERS_MAX;
   }
 
-  /** Finds requests of more replicas than any node has, or of more containers than are read. */
-  public static Optional<Problem> aboveAnyNode(List<Demand.Request> requests) {
+  /**
+   * Finds requests of more replicas than any node has, or of more containers than are read.
+   *
+   * @param unit of the numbers that are requested
+   */
+  public static Optional<Problem> aboveAnyNode(List<Demand.Request> requests, String unit) {
     long count = requests.stream().filter(request -> request.replicas() > 0).count();
     if (count > RequestBounds.CONTAINERS_MAX) {
       return refuse(
           count + " containers that request GPUs", String.valueOf(RequestBounds.CONTAINERS_MAX));
     }
-    String most = String.valueOf(RequestBounds.REPLICAS_MAX);
-    return Demand.peakReplicas(requests) > RequestBounds.REPLICAS_MAX
-        ? Optional.of(Denial.ABOVE_ANY_NODE.of("more than " + most + " replicas", most))
+    // The number of each container was read up to just above the maximum.
+    long peak = Demand.peakReplicas(requests);
+    return peak > RequestBounds.REPLICAS_MAX
+        ? Optional.of(
+            Denial.ABOVE_ANY_NODE.of(
+                "at least %d %s".formatted(peak, unit), String.valueOf(RequestBounds.REPLICAS_MAX)))
         : Optional.empty();
   }
 

@@ -59,13 +59,13 @@ class PodMutatorTest {
   @CsvSource(
       delimiter = '|',
       value = {
-        "default-scheduler | 55 | 1M | more than 10000 replicas",
-        "other-scheduler | 55 | 1M | more than 10000 replicas",
-        "default-scheduler | 2 | 5001 | more than 10000 replicas",
-        "default-scheduler | 1 | 9223372036854775807 | more than 10000 replicas",
+        "default-scheduler | 55 | 1M | at least 550055 of nvidia.com/gpu",
+        "other-scheduler | 55 | 1M | at least 550055 of nvidia.com/gpu",
+        "default-scheduler | 2 | 5001 | at least 10002 of nvidia.com/gpu",
+        "default-scheduler | 1 | 9223372036854775807 | at least 10001 of nvidia.com/gpu",
         "default-scheduler | 513 | 1 | 513 containers that request GPUs",
         "default-scheduler | 1 | 1025 | 1025 GPUs in container",
-        "default-scheduler | 1 | 1001 | more than 10000 replicas"
+        "default-scheduler | 1 | 1001 | at least 10010 replicas of 1/10 GPU"
       })
   void aNumberThatNoNodeHas_isDenied(
       String scheduler, int containers, String requested, String said) {
