@@ -52,6 +52,7 @@ import dev.tranche.extender.verb.Preempt;
 import dev.tranche.extender.verb.Prioritize;
 import dev.tranche.extender.verb.Verbs;
 import dev.tranche.extender.watch.DraNodes;
+import dev.tranche.extender.watch.ResourceKind;
 import dev.tranche.process.client.ApiClient;
 import dev.tranche.process.listen.ConnectionLimits;
 import dev.tranche.process.listen.LimitedTransport;
@@ -92,7 +93,6 @@ public final class Extender implements AutoCloseable {
 
   private static final long STOP_S = 10;
   private static final long SOON_MS = 50;
-  private static final long DRA_LOOK_AGAIN_MS = 60_000;
   private static final long TICK_MS = 250;
   private static final long EVERY_SECOND_MS = 1_000;
   private static final long EVERY_TEN_SECONDS_MS = 10_000;
@@ -170,7 +170,7 @@ public final class Extender implements AutoCloseable {
 
     // What is written, and what is known.
     var draNodes =
-        new DraNodes(client, config.resources(), DRA_LOOK_AGAIN_MS, metrics, core.clockMs);
+        new DraNodes(client, config.resources(), ResourceKind.LOOK_AGAIN_MS, metrics, core.clockMs);
     var context = new ControllerContext(core, state.readiness, api, metrics);
     controllers = new Controllers(controllers(context, draNodes), loop, metrics.failures);
     changes = new ClusterChanges(core, state, controllers, loop);
@@ -351,7 +351,10 @@ public final class Extender implements AutoCloseable {
         own -> {
           state.readiness.portsOpened();
           readApi.setCertificate(own.certificate());
-          own.authorities().ifPresent(apiService::set);
+          if (config.apiAggregated() != null) {
+            own.authorities().ifPresent(apiService::set);
+            vertx.executeBlocking(apiService::check);
+          }
           return Future.succeededFuture();
         });
     return all;

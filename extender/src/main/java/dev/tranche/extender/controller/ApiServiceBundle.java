@@ -47,7 +47,7 @@ public final class ApiServiceBundle {
   /**
    * Writes the authorities where they are missing; blocks.
    *
-   * @return whether the APIService has them
+   * @return false if the API server could not be asked, or refused them
    */
   public boolean check() {
     String wanted = bundle;

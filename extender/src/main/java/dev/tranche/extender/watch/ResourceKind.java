@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
 public record ResourceKind<M, T extends WatchedObject>(
     String path, Class<M> type, Function<M, T> reduce, long lookAgainMs) {
   /** An API server is upgraded rarely. */
-  private static final long LOOK_AGAIN_MS = 60_000;
+  public static final long LOOK_AGAIN_MS = 60_000;
 
   ResourceKind(String path, Class<M> type, Function<M, T> reduce) {
     this(path, type, reduce, 0);
