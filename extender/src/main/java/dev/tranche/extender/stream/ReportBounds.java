@@ -96,20 +96,20 @@ final class ReportBounds {
         shares += container.getSharesCount();
       }
     }
-    named("GPUs", report.getGpusCount(), GPUS_MAX);
+    countListed("GPUs", report.getGpusCount(), GPUS_MAX);
     count("replicas", replicas, REPLICAS_MAX);
-    named("held replicas", held, REPLICAS_MAX);
-    named("assignments", report.getAssignmentsCount(), ASSIGNMENTS_MAX);
-    named("containers and shares of assignments", shares, 2L * REPLICAS_MAX);
-    named("containers at work", uses, USES_MAX);
-    named("containers with a memory limit", limits, LIMITS_MAX);
+    countListed("held replicas", held, REPLICAS_MAX);
+    countListed("assignments", report.getAssignmentsCount(), ASSIGNMENTS_MAX);
+    countListed("containers and shares of assignments", shares, 2L * REPLICAS_MAX);
+    countListed("containers at work", uses, USES_MAX);
+    countListed("containers with a memory limit", limits, LIMITS_MAX);
     for (var holding : report.getHoldingsList()) {
       replicasPerGpu(holding.getReplicasPerGpu());
     }
     for (Assignment assignment : report.getAssignmentsList()) {
       replicasPerGpu(assignment.getReplicasPerGpu());
     }
-    named("events", report.getEventsCount(), EVENTS_MAX);
+    countListed("events", report.getEventsCount(), EVENTS_MAX);
   }
 
   /**
@@ -131,7 +131,8 @@ final class ReportBounds {
     count("replicas per GPU of a grant", Integer.toUnsignedLong(unsigned), REPLICAS_MAX);
   }
 
-  private void named(String what, long count, long max) {
+  /** Counts what the report lists one by one. */
+  private void countListed(String what, long count, long max) {
     units += (int) Math.min(count, max);
     count(what, count, max);
   }

@@ -37,16 +37,16 @@ public final class Bind {
   private static final Logger LOG = LoggerFactory.getLogger(Bind.class);
 
   private final SchedulingCore core;
-  private final SchedulingState shared;
-  private final StateWriter state;
+  private final SchedulingState state;
+  private final StateWriter writer;
   private final ApiServer api;
   private final ExtenderMetrics metrics;
   private final Map<String, Flight> inFlight = new HashMap<>();
 
-  public Bind(SchedulingCore core, SchedulingState shared, ApiServer api, ExtenderMetrics metrics) {
+  public Bind(SchedulingCore core, SchedulingState state, ApiServer api, ExtenderMetrics metrics) {
     this.core = core;
-    this.shared = shared;
-    this.state = shared.writer;
+    this.state = state;
+    this.writer = state.writer;
     this.api = api;
     this.metrics = metrics;
     metrics.gauge("tranche.extender.binds.in.flight", "Binds in progress.", inFlight::size);
@@ -69,7 +69,7 @@ public final class Bind {
     if (bound.isPresent()) {
       return bound(key, bound.get().node(), node);
     }
-    Optional<String> notReady = shared.readiness.notDeciding();
+    Optional<String> notReady = state.readiness.notDeciding();
     if (notReady.isPresent()) {
       return error(notReady.get());
     }
@@ -110,7 +110,7 @@ public final class Bind {
     if (on == null) {
       return start(pod, key, node);
     }
-    state.apply(Event.PodChecked.forBind(pod));
+    writer.apply(Event.PodChecked.forBind(pod));
     return bound(key, on, node);
   }
 
@@ -118,7 +118,7 @@ public final class Bind {
    * kube-scheduler has not seen yet that the pod is deleted, and no watch may ever show it here.
    */
   private Future<Optional<String>> gone(String key, String uid) {
-    state.apply(Event.PodChecked.goneForBind(uid, key));
+    writer.apply(Event.PodChecked.goneForBind(uid, key));
     return error("there is no pod " + key + " of uid " + uid);
   }
 
@@ -145,11 +145,11 @@ public final class Bind {
       return refusedForSpace(pod, now);
     }
     Placement place = placement.get();
-    Supplier<Optional<String>> expiry = shared.readiness.expiry(SEND_WITHIN_MS);
+    Supplier<Optional<String>> expiry = state.readiness.expiry(SEND_WITHIN_MS);
     return sendAssignment(pod, node, place)
         .compose(
             acknowledged ->
-                shared
+                state
                     .readiness
                     .notDeciding()
                     .map(why -> leadershipLost(pod, why))
@@ -166,7 +166,7 @@ public final class Bind {
           "node %s has a device plugin, and pod %s counts GPUs of nodes that others serve"
               .formatted(node, pod.key()));
     }
-    return api.bind(pod, node, Map.of(), shared.readiness.expiry(SEND_WITHIN_MS))
+    return api.bind(pod, node, Map.of(), state.readiness.expiry(SEND_WITHIN_MS))
         .map(outcome -> notBound(pod, node, outcome));
   }
 
@@ -186,7 +186,7 @@ public final class Bind {
 
   private Future<Void> sendAssignment(PodFacts pod, String node, Placement place) {
     try {
-      return state.assign(new Event.BindStarted(pod, node, place));
+      return writer.assign(new Event.BindStarted(pod, node, place));
     } catch (Throwable bug) {
       return Future.failedFuture(bug);
     }
@@ -204,7 +204,7 @@ public final class Bind {
    */
   private Future<Optional<String>> refusedForSpace(PodFacts pod, NodeFit now) {
     Optional<String> awaiting =
-        shared.readiness.awaitingFirstReports().filter(why -> now.notReported());
+        state.readiness.awaitingFirstReports().filter(why -> now.notReported());
     if (awaiting.isPresent()) {
       return error(awaiting.get());
     }
@@ -248,7 +248,7 @@ public final class Bind {
 
   private Optional<String> unacknowledged(PodFacts pod, String node, Throwable late) {
     metrics.ackTimeouts.increment();
-    state.apply(new Event.BindFailed(pod.uid()));
+    writer.apply(new Event.BindFailed(pod.uid()));
     return Optional.of(
         "node %s did not acknowledge the assignment of pod %s: %s"
             .formatted(node, pod.key(), late.getMessage()));
@@ -256,7 +256,7 @@ public final class Bind {
 
   /** Leadership may have been lost during the wait for the node's acknowledgement. */
   private Future<Optional<String>> leadershipLost(PodFacts pod, String why) {
-    state.apply(new Event.BindFailed(pod.uid()));
+    writer.apply(new Event.BindFailed(pod.uid()));
     return error(why);
   }
 
@@ -270,16 +270,16 @@ public final class Bind {
       PodFacts pod, NodeFit now, Placement place, BindOutcome outcome) {
     switch (outcome) {
       case BindOutcome.Bound() -> {
-        state.apply(new Event.BindDone(pod.uid()));
+        writer.apply(new Event.BindDone(pod.uid()));
         core.explanations.bound(pod, core.evaluator.policyOf(pod), now, place);
       }
       case BindOutcome.BoundElsewhere(String other) -> {
         // Moves the hold to the pod's actual node; the informer delivers the rest.
-        state.apply(new Event.BindFailed(pod.uid()));
-        state.apply(Event.PodChecked.forBind(pod.on(other)));
+        writer.apply(new Event.BindFailed(pod.uid()));
+        writer.apply(Event.PodChecked.forBind(pod.on(other)));
       }
-      case BindOutcome.Refused refused -> state.apply(new Event.BindFailed(pod.uid()));
-      case BindOutcome.Unknown unknown -> state.apply(new Event.BindUnknown(pod.uid()));
+      case BindOutcome.Refused refused -> writer.apply(new Event.BindFailed(pod.uid()));
+      case BindOutcome.Unknown unknown -> writer.apply(new Event.BindUnknown(pod.uid()));
     }
     return notBound(pod, now.node(), outcome);
   }
