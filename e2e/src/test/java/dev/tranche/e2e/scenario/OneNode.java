@@ -1,5 +1,6 @@
 package dev.tranche.e2e.scenario;
 
+import dev.tranche.api.Names;
 import dev.tranche.e2e.cluster.Cluster;
 import dev.tranche.e2e.gpu.Model;
 import dev.tranche.e2e.gpu.NodeGpus;
@@ -78,15 +79,28 @@ final class OneNode implements AutoCloseable {
     return quantity == null ? 0 : Integer.parseInt(quantity.getAmount());
   }
 
-  /** The kubelet tells of a change in its own time, and brings an edited ConfigMap in its own. */
+  /**
+   * The kubelet tells of a change in its own time, and brings an edited ConfigMap in its own. Until
+   * the node has Tranche's labels, the webhook leaves pods with a number to it as a foreign one.
+   */
   void awaitAllocatable(String resource, int count) {
     Await.until(
         "%s of %s to be %d".formatted(NODE, resource, count),
         240,
-        () -> allocatable(resource) == count,
+        () -> allocatable(resource) == count && (count == 0 || isLabelled()),
         () ->
             client().nodes().withName(NODE).get().getStatus().getAllocatable()
                 + kubectl("get", "events"));
+  }
+
+  private boolean isLabelled() {
+    return client()
+        .nodes()
+        .withName(NODE)
+        .get()
+        .getMetadata()
+        .getLabels()
+        .containsKey(Names.LABEL_REPLICAS_PER_GPU);
   }
 
   /** Edits the node plugin's config while it runs. */
