@@ -24,6 +24,7 @@ public final class DocumentedMetrics {
       Map.of(
           "verb", List.of("filter", "bind"),
           "outcome", List.of("decided", "denied"),
+          "mistake", List.of("GpuShareMissing", "GpuReplicasChanged", "GpuAllocatedTwice"),
           "gpu", List.of("0"),
           "UUID", List.of("GPU-1"),
           "node", List.of("a"),
