@@ -32,7 +32,7 @@ public final class DraLabels implements Controller {
   @Override
   public void everyTenSeconds() {
     if (context.deciding()) {
-      served.get().ifPresent(known -> context.nodes().all().forEach(node -> label(node, known)));
+      served.get().ifPresent(known -> context.nodes().forEach(node -> label(node, known)));
     }
   }
 

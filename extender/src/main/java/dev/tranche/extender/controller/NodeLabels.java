@@ -65,10 +65,7 @@ public final class NodeLabels implements Controller {
   /** Retries refused patches, and removes the labels of plugins that have gone. */
   @Override
   public void everyTenSeconds() {
-    context
-        .nodes()
-        .all()
-        .forEach(node -> context.metrics().failures.onNode(node.key(), () -> reconcile(node)));
+    context.nodes().forEach(this::reconcile);
   }
 
   private void reconcile(WatchedNode node) {

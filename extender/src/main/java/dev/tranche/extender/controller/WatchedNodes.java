@@ -3,6 +3,7 @@ package dev.tranche.extender.controller;
 import dev.tranche.extender.limit.NodeRate;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.watch.WatchedNode;
+import dev.tranche.process.meters.Failures;
 import io.fabric8.kubernetes.client.dsl.base.PatchType;
 import io.vertx.core.Future;
 import java.util.Collection;
@@ -12,6 +13,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -29,6 +31,7 @@ public final class WatchedNodes implements Controller {
 
   private final ApiWrites api;
   private final NodeRate rate;
+  private final Failures failures;
   private final Map<String, WatchedNode> byName = new HashMap<>();
 
   /** The resource versions that were patched, by name. */
@@ -40,6 +43,7 @@ public final class WatchedNodes implements Controller {
   WatchedNodes(ApiWrites api, LongSupplier clockMs, ExtenderMetrics metrics) {
     this.api = api;
     this.rate = new NodeRate("writes", RATE, clockMs, metrics);
+    this.failures = metrics.failures;
   }
 
   @Override
@@ -55,6 +59,11 @@ public final class WatchedNodes implements Controller {
 
   Optional<WatchedNode> get(String name) {
     return Optional.ofNullable(byName.get(name));
+  }
+
+  /** Works on each node. A failure ends only the work on its own. */
+  void forEach(Consumer<WatchedNode> work) {
+    all().forEach(node -> failures.onNode(node.key(), () -> work.accept(node)));
   }
 
   Collection<WatchedNode> all() {

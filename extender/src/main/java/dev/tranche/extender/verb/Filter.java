@@ -46,7 +46,7 @@ public final class Filter {
       "only nodes that do not acknowledge assignments fit; the pod will be retried";
 
   private final SchedulingCore core;
-  private final SchedulingState shared;
+  private final SchedulingState state;
   private final Ledger ledger;
   private final NodeEvaluator evaluator;
   private final ExtenderMetrics metrics;
@@ -75,12 +75,12 @@ public final class Filter {
    */
   public Filter(
       SchedulingCore core,
-      SchedulingState shared,
+      SchedulingState state,
       ExtenderMetrics metrics,
       int offeredMax,
       Consumer<Runnable> loop) {
     this.core = core;
-    this.shared = shared;
+    this.state = state;
     this.ledger = core.ledger;
     this.evaluator = core.evaluator;
     this.metrics = metrics;
@@ -150,7 +150,7 @@ public final class Filter {
   }
 
   private Answer elsewhere(List<String> names) {
-    Optional<String> notReady = shared.readiness.notDeciding();
+    Optional<String> notReady = state.readiness.notDeciding();
     if (notReady.isPresent()) {
       return new Answer.Undecided(notReady.get());
     }
@@ -238,22 +238,22 @@ public final class Filter {
                   group, pod.uid(), uid -> ledger.pod(uid).isPresent(), clockMs.getAsLong());
       release(refusal.release());
       if (refusal.release().isEmpty()) {
-        shared.writer.rejected(pod, refused);
+        state.writer.rejected(pod, refused);
       }
       core.explanations.rejected(pod, refused, refusal.sentence());
     }
 
     private @Nullable Answer begin() {
-      Optional<String> notReady = shared.readiness.notDeciding();
+      Optional<String> notReady = state.readiness.notDeciding();
       if (notReady.isPresent()) {
         return new Answer.Undecided(notReady.get());
       }
       @Nullable Answer bound = bindUnderWay(pod, names);
       if (bound == null && !begun) {
         begun = true;
-        shared.nominations.planAll();
+        state.nominations.planAll();
         // Drops the pod's tentative hold: this decision, or another pod's, may need those replicas.
-        shared.writer.apply(new Event.Release(pod.uid()));
+        state.writer.apply(new Event.Release(pod.uid()));
       }
       return bound;
     }
@@ -411,7 +411,7 @@ public final class Filter {
   private List<NodeFit> packed(PodFacts pod, List<NodeFit> fitting, boolean hasNodePreferences) {
     Optional<PackedPolicy.Winner> winner = core.packing.choose(pod, fitting);
     winner.ifPresent(
-        w -> shared.writer.apply(new Event.Reserve(pod, w.evaluation().node(), w.placement())));
+        w -> state.writer.apply(new Event.Reserve(pod, w.evaluation().node(), w.placement())));
     return hasNodePreferences || offeredMax == 0
         ? fitting
         : winner.map(w -> List.of(w.evaluation())).orElse(fitting);
@@ -428,7 +428,7 @@ public final class Filter {
 
   private void reserve(PodFacts pod, NodeFit only) {
     only.placement()
-        .ifPresent(place -> shared.writer.apply(new Event.Reserve(pod, only.node(), place)));
+        .ifPresent(place -> state.writer.apply(new Event.Reserve(pod, only.node(), place)));
   }
 
   /**
@@ -436,7 +436,7 @@ public final class Filter {
    * the end of a node's backoff.
    */
   private Optional<String> awaiting(List<NodeFit> refused) {
-    return shared
+    return state
         .readiness
         .awaitingFirstReports()
         .filter(why -> refused.stream().anyMatch(NodeFit::notReported))
@@ -462,7 +462,7 @@ public final class Filter {
   private void release(List<String> uids) {
     for (String uid : uids) {
       if (ledger.hold(uid).filter(h -> h.stage() == Hold.Stage.TENTATIVE).isPresent()) {
-        shared.writer.apply(new Event.Release(uid));
+        state.writer.apply(new Event.Release(uid));
       }
     }
   }

@@ -78,7 +78,7 @@ public final class Preempt {
   private static final VictimUids NO_VICTIMS = new VictimUids(List.of(), 0);
 
   private final SchedulingCore core;
-  private final SchedulingState shared;
+  private final SchedulingState state;
   private final Ledger ledger;
   private final ExtenderMetrics metrics;
   private final Consumer<Runnable> loop;
@@ -96,12 +96,12 @@ public final class Preempt {
    */
   public Preempt(
       SchedulingCore core,
-      SchedulingState shared,
+      SchedulingState state,
       ExtenderMetrics metrics,
       Consumer<Runnable> loop,
       Consumer<Runnable> soon) {
     this.core = core;
-    this.shared = shared;
+    this.state = state;
     this.ledger = core.ledger;
     this.metrics = metrics;
     this.loop = loop;
@@ -167,7 +167,7 @@ public final class Preempt {
   private void lookAgain(long sinceMs, Promise<Long> promise) {
     long nowMs = core.clockMs.getAsLong();
     long waitedMs = nowMs - sinceMs;
-    boolean settled = unknown().isEmpty() || shared.readiness.leadershipMissing();
+    boolean settled = unknown().isEmpty() || state.readiness.leadershipMissing();
     if (settled) {
       unknownSinceMs = OptionalLong.empty();
     } else if (unknownSinceMs.isEmpty()) {
@@ -184,10 +184,10 @@ public final class Preempt {
   }
 
   private Optional<String> unknown() {
-    return shared
+    return state
         .readiness
         .notDeciding()
-        .or(shared.readiness::awaitingFirstReports)
+        .or(state.readiness::awaitingFirstReports)
         .or(core.budgets::whyNotReady);
   }
 
@@ -242,7 +242,7 @@ public final class Preempt {
         return new Answer.Undecided(unknown.get());
       }
       if (nodes == null) {
-        shared.nominations.planAll();
+        state.nominations.planAll();
         nodes = new ArrayDeque<>(leastHarmFirst());
       }
       lookAtAll(nodes);
@@ -469,7 +469,7 @@ public final class Preempt {
         .min(
             Map.Entry.comparingByValue(
                 Comparator.comparing(NodePlan::choice, NodeVictims.BETTER_FIRST)))
-        .ifPresent(best -> shared.writer.apply(new Event.Nominate(pod, places, best.getKey())));
-    shared.nominations.planned(pod.uid());
+        .ifPresent(best -> state.writer.apply(new Event.Nominate(pod, places, best.getKey())));
+    state.nominations.planned(pod.uid());
   }
 }

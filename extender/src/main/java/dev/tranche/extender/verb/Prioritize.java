@@ -24,12 +24,12 @@ public final class Prioritize {
   private static final Logger LOG = LoggerFactory.getLogger(Prioritize.class);
 
   private final SchedulingCore core;
-  private final SchedulingState shared;
+  private final SchedulingState state;
   private final ExtenderMetrics metrics;
 
-  public Prioritize(SchedulingCore core, SchedulingState shared, ExtenderMetrics metrics) {
+  public Prioritize(SchedulingCore core, SchedulingState state, ExtenderMetrics metrics) {
     this.core = core;
-    this.shared = shared;
+    this.state = state;
     this.metrics = metrics;
   }
 
@@ -40,7 +40,7 @@ public final class Prioritize {
       return Map.of();
     }
     try {
-      return shared.readiness.notDeciding().isEmpty() ? scored(pod, names) : equal(names);
+      return state.readiness.notDeciding().isEmpty() ? scored(pod, names) : equal(names);
     } catch (RuntimeException | LinkageError bug) {
       LOG.error("prioritize of pod {} failed; all nodes score alike", pod.key(), bug);
       return equal(names);
@@ -130,7 +130,7 @@ public final class Prioritize {
     // A node that hasn't reported yet looks like one without GPUs.
     if (!core.evaluator.packsByDefault()
         || hasNodePreferences
-        || shared.readiness.notDeciding().or(shared.readiness::awaitingFirstReports).isPresent()) {
+        || state.readiness.notDeciding().or(state.readiness::awaitingFirstReports).isPresent()) {
       return Map.of();
     }
     var scores = new LinkedHashMap<String, Integer>();
@@ -145,7 +145,7 @@ public final class Prioritize {
     boolean boundOrBinding =
         core.ledger.hold(pod.uid()).filter(h -> h.stage() != Hold.Stage.TENTATIVE).isPresent();
     if (!boundOrBinding) {
-      shared.writer.apply(new Event.Reserve(pod, node, placement));
+      state.writer.apply(new Event.Reserve(pod, node, placement));
     }
   }
 }

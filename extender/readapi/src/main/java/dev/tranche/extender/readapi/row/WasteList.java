@@ -4,7 +4,6 @@ import java.time.Instant;
 import java.util.Comparator;
 import java.util.List;
 import java.util.function.Function;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -31,17 +30,17 @@ public record WasteList(Instant time, GpuQuantity held, GpuQuantity unused, List
         sum(holders, pod -> pod.granted() == null ? null : pod.granted().gpus()),
         sum(holders, Pod::unused),
         holders.stream()
-            .filter(pod -> pod.unused() != null && pod.unused().milli() > 0)
-            .sorted(Comparator.comparingLong((Pod pod) -> -sum(List.of(pod), Pod::unused).milli()))
+            .filter(pod -> milli(pod.unused()) > 0)
+            .sorted(Comparator.comparingLong((Pod pod) -> -milli(pod.unused())))
             .limit(PODS_MAX)
             .toList());
   }
 
   private static GpuQuantity sum(List<Pod> pods, Function<Pod, @Nullable GpuQuantity> part) {
-    return new GpuQuantity(
-        pods.stream()
-            .flatMap(pod -> Stream.ofNullable(part.apply(pod)))
-            .mapToLong(GpuQuantity::milli)
-            .sum());
+    return new GpuQuantity(pods.stream().mapToLong(pod -> milli(part.apply(pod))).sum());
+  }
+
+  private static long milli(@Nullable GpuQuantity quantity) {
+    return quantity == null ? 0 : quantity.milli();
   }
 }
