@@ -223,7 +223,8 @@ public final class Tranche implements AutoCloseable {
     return orZero(deployment.getStatus().getReadyReplicas()) == deployment.getSpec().getReplicas();
   }
 
-  private String unready() {
+  /** Returns the pods and events of all parts, for a message. */
+  public String unready() {
     return cluster.kubectl("-n", NAMESPACE, "get", "pods", "-o", "wide").out()
         + cluster.kubectl("-n", NAMESPACE, "get", "events").out();
   }

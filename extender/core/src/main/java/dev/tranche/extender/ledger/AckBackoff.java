@@ -10,6 +10,9 @@ final class AckBackoff {
   static final long FIRST_MS = 10_000;
   static final long LONGEST_MS = 300_000;
 
+  /** How long after a backoff its failure still says something about this extender. */
+  static final long RECENT_MS = 30_000;
+
   private final Backoff delay = new Backoff(FIRST_MS, LONGEST_MS);
   private boolean failing;
   private long untilMs;
@@ -21,6 +24,11 @@ final class AckBackoff {
 
   boolean active(long nowMs) {
     return failing && nowMs < untilMs;
+  }
+
+  /** Returns whether the last failure still says something about this extender. */
+  boolean recent(long nowMs) {
+    return failing && nowMs - untilMs < RECENT_MS;
   }
 
   void acknowledged() {

@@ -7,8 +7,8 @@ import java.util.Set;
 
 /**
  * Decides which nodes are offered no pods because they do not acknowledge assignments. If more than
- * half of the nodes fail, the fault is probably ours, and none is left out. A node that is the only
- * one is never left out either, since there is no other to prefer.
+ * half of the nodes have failed of late, the fault is probably ours, and none is left out. A node
+ * that is the only one is never left out either, since there is no other to prefer.
  */
 public final class Acknowledgements {
   /** One node that fails proves nothing about the others. */
@@ -53,6 +53,10 @@ public final class Acknowledgements {
     if (entry == null) {
       return;
     }
+    if (mostFail) {
+      // None is left out, so nothing doubles.
+      entry.acks.acknowledged();
+    }
     long ms = entry.acks.failed(sentAtMs, step.nowMs());
     if (ms > 0) {
       failing.add(entry);
@@ -64,7 +68,7 @@ public final class Acknowledgements {
   }
 
   void tick(Transition step) {
-    if (!failing.isEmpty()) {
+    if (mostFail || !failing.isEmpty()) {
       review(step);
     }
   }
@@ -75,7 +79,7 @@ public final class Acknowledgements {
     List<NodeEntry> before = List.copyOf(failing);
     failing.removeIf(e -> !e.acks.failing() || ledgerState.nodes.get(e.name) != e);
     long live = ledgerState.nodes.values().stream().filter(entry -> entry.live).count();
-    long liveFailing = failing.stream().filter(entry -> entry.live).count();
+    long liveFailing = failing.stream().filter(e -> e.live && e.acks.recent(step.nowMs())).count();
     boolean most = 2 * liveFailing > live;
     mostFail = most && liveFailing >= FAILING_MIN;
     for (NodeEntry entry : before) {

@@ -80,6 +80,31 @@ final class AcknowledgementsTest extends LedgerRig {
     assertThat(availability("node-b")).isEqualTo(Availability.AVAILABLE);
   }
 
+  /** Where no pod is created, no acknowledgement comes that could end it. */
+  @Test
+  void mostNodes_countForHalfAMinute_whereNothingIsAssigned() {
+    List<String> most = List.of(NODE, "node-b", "node-c");
+    for (int i = 0; i < 10; i++) {
+      most.forEach(node -> fail(node, nowMs));
+      nowMs += 10_000;
+      tick();
+      assertThat(ledger.acknowledgements().mostMissing()).isPresent();
+    }
+    nowMs += AckBackoff.RECENT_MS;
+    tick();
+    assertThat(ledger.acknowledgements().mostMissing()).isEmpty();
+    assertThat(availability(NODE)).isEqualTo(Availability.AVAILABLE);
+  }
+
+  @Test
+  void mostNodes_thatAllAcknowledgeBeforeTheNextTick_countNoLonger() {
+    List<String> most = List.of(NODE, "node-b", "node-c");
+    most.forEach(node -> fail(node, nowMs));
+    most.forEach(node -> apply(new Event.Acknowledged(node)));
+    tick();
+    assertThat(ledger.acknowledgements().mostMissing()).isEmpty();
+  }
+
   /** There is none to prefer, and one node says nothing of us. */
   @Test
   void onlyNode_isNotLeftOut() {

@@ -180,9 +180,9 @@ public final class SoakBench {
 
   private void awaitParts() {
     try {
-      Await.until("all parts to be back", BACK_WITHIN_S, this::isBack);
+      Await.until("all parts to be back", BACK_WITHIN_S, this::isBack, tranche::unready);
     } catch (AssertionError never) {
-      violations.add("part_not_back", "after fault " + struck, tranche.allocatable().toString());
+      violations.add("part_not_back", "after fault " + struck, never.getMessage());
     }
   }
 
