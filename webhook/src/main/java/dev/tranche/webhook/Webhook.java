@@ -81,7 +81,8 @@ final class Webhook {
             new Failures(
                 metrics,
                 "Unexpected errors that ended the reading of one node; all others count",
-                Failures.NODE));
+                Failures.NODE),
+            clock);
     events = new AdmissionEvents(client, metrics);
     readiness = new Readiness(cluster::missing, clock);
     certificateController =

@@ -36,6 +36,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** Requests by memory. */
 class MemoryTest {
   private static final String GPU = "nvidia.com/gpu";
+  private static final String REPLICAS = "tranche.dev/replicas-per-gpu";
   private static final Instant NOW = Instant.parse("2026-11-23T20:14:31Z");
   private static final GpuNode T4 = node("t4", 15360, 10);
   private static final GpuNode A100 = node("a100", 81920, 10);
@@ -73,6 +74,14 @@ class MemoryTest {
     JsonNode after =
         apply(mutate("1001Mi", new GpuNode("t4", labels)), annotated("gpu-memory", "1001Mi"));
     assertThat(replicas(after)).isEqualTo("2");
+  }
+
+  /** The pod could not be kept on nodes of that memory. */
+  @Test
+  void usableLabel_withoutTheTotal_isNotEnough() {
+    var usable = Map.of("tranche.dev/gpu-memory-usable-mib", "14720", REPLICAS, "10");
+    assertThat(denial(mutate("4Gi", new GpuNode("u", usable))))
+        .contains("(label nvidia.com/gpu.memory)");
   }
 
   @Test

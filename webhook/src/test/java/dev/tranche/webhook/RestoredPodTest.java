@@ -3,6 +3,7 @@ package dev.tranche.webhook;
 import static dev.tranche.webhook.Reviews.annotated;
 import static dev.tranche.webhook.Reviews.annotation;
 import static dev.tranche.webhook.Reviews.apply;
+import static dev.tranche.webhook.Reviews.denial;
 import static dev.tranche.webhook.Reviews.plain;
 import static dev.tranche.webhook.Reviews.replicas;
 import static dev.tranche.webhook.Reviews.warnings;
@@ -216,6 +217,19 @@ class RestoredPodTest {
     var mutator = mutator(PlainRequests.GPUS);
     JsonNode stored = apply(mutator.mutate(pod, cluster(List.of(LARGE))), pod);
     assertThat(mutator.mutate(stored, cluster(List.of(SMALL)))).isInstanceOf(Mutation.Denied.class);
+  }
+
+  /** Without the annotation nobody knows who wrote a requirement, so it is the owner's. */
+  @Test
+  void requirementInABackupWithoutTheMark_isTheOwners_andTheDenialNamesTheCause() {
+    ObjectNode pod = annotated("gpu-memory", "4Gi");
+    var mutator = mutator(PlainRequests.GPUS);
+    ObjectNode stored = (ObjectNode) apply(mutator.mutate(pod, cluster(List.of(LARGE))), pod);
+    ((ObjectNode) stored.at("/metadata/annotations")).remove("tranche.dev/webhook-added");
+    assertThat(denial(mutator.mutate(stored, cluster(List.of(SMALL)))))
+        .contains("this pod's own nodeSelector and node affinity");
+    assertThat(apply(mutator.mutate(stored, cluster(List.of(LARGE))), stored).path("spec"))
+        .isEqualTo(stored.path("spec"));
   }
 
   @Test

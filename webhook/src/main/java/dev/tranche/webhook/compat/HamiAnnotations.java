@@ -159,7 +159,9 @@ public final class HamiAnnotations {
     if (countedFirst == null) {
       countedFirst = container.name();
       gpus = wanted;
-      if (wanted > 1) {
+      // A number that says one GPU contradicts an annotation that says more.
+      boolean stated = container.requested(resource) > 0;
+      if (wanted > 1 || (stated && pod.annotation(Names.GPU_COUNT) != null)) {
         String count = String.valueOf(wanted);
         pod.translate(resource, count, Names.GPU_COUNT, count);
       }

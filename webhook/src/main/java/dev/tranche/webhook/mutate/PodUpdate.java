@@ -11,6 +11,8 @@ import dev.tranche.webhook.pod.OwnersPod;
 import dev.tranche.webhook.pod.PodView;
 import dev.tranche.webhook.pod.PodView.Container;
 import dev.tranche.webhook.request.GpuRequests;
+import dev.tranche.webhook.request.GpuRequests.Request;
+import dev.tranche.webhook.request.GpuRequests.Wanted;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -70,29 +72,38 @@ public final class PodUpdate {
 
   /** Writes replicas in the place of the number of GPUs that they stand for. */
   private void restoreResources(GpuRequests requests) {
-    Map<Container, Integer> gpus = new HashMap<>();
-    requests.requests().forEach(r -> gpus.put(r.container(), requests.gpus(r)));
+    Map<Container, List<Long>> numbers = new HashMap<>();
+    requests.requests().forEach(r -> numbers.put(r.container(), numbers(requests, r)));
     for (Container container : after.containers()) {
       before
           .arrived()
           .container(container.name())
           .filter(known -> known.list().equals(container.list()))
-          .ifPresent(known -> restore(container, known, gpus.getOrDefault(known, 0)));
+          .ifPresent(known -> restore(container, known, numbers.getOrDefault(known, List.of())));
     }
   }
 
   /**
-   * @param gpus the GPUs of the container's request; 0 if it has none
+   * Returns what a manifest may state in the place of the replicas: beside a share, also no GPU.
    */
-  private void restore(Container container, Container known, int gpus) {
+  private static List<Long> numbers(GpuRequests requests, Request request) {
+    long gpus = requests.gpus(request);
+    return request.wanted() instanceof Wanted.Gpus ? List.of(gpus) : List.of(0L, gpus);
+  }
+
+  /**
+   * @param numbers that stand for the container's replicas
+   */
+  private void restore(Container container, Container known, List<Long> numbers) {
     String resource = rules.resource();
     for (String section : List.of("limits", "requests")) {
       JsonNode quantities = container.spec().path("resources").path(section);
       JsonNode knownQuantities = known.spec().path("resources").path(section);
       JsonNode replicas = knownQuantities.path(resource);
-      if (gpus > 0
-          && PodView.count(quantities.path(resource)) == gpus
-          && PodView.count(replicas) > gpus) {
+      long stated = PodView.count(quantities.path(resource));
+      if (quantities.has(resource)
+          && numbers.contains(stated)
+          && PodView.count(replicas) > stated) {
         patch.add(replicas, container.path("resources", section, resource));
       }
       if (rules.dialects().contains(SharingSystem.HAMI)) {

@@ -16,6 +16,7 @@ import io.fabric8.kubernetes.client.KubernetesClient;
 import io.fabric8.kubernetes.client.informers.SharedIndexInformer;
 import io.fabric8.kubernetes.client.utils.KubernetesSerialization;
 import java.time.Instant;
+import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -35,12 +36,14 @@ public final class ClusterWatch implements AutoCloseable {
   private final @Nullable SharedIndexInformer<RuntimeClass> runtimeClass;
   private final List<String> gpuResources;
   private final Failures failures;
-  private volatile Snapshot snapshot = new Snapshot(-1, Nodes.NONE);
+  private final InstantSource clock;
+  private volatile Snapshot snapshot = new Snapshot(-1, Instant.MIN, Nodes.NONE);
 
   /**
    * @param changes how many changes there had been when it was taken; a later change makes it stale
+   * @param end when it becomes stale without a change
    */
-  private record Snapshot(long changes, Nodes nodes) {}
+  private record Snapshot(long changes, Instant end, Nodes nodes) {}
 
   /**
    * @param served by Tranche
@@ -59,10 +62,12 @@ public final class ClusterWatch implements AutoCloseable {
       KubernetesClient client,
       String runtimeClassName,
       List<String> gpuResources,
-      Failures failures) {
+      Failures failures,
+      InstantSource clock) {
     this.gpuResources = List.copyOf(gpuResources);
     this.failures = failures;
-    store = new GpuNodeStore(this.gpuResources);
+    this.clock = clock;
+    store = new GpuNodeStore(this.gpuResources, this::nodesListed, clock);
     nodes =
         client
             .nodes()
@@ -99,7 +104,7 @@ public final class ClusterWatch implements AutoCloseable {
 
   /** What has not been listed yet, a sentence. */
   public Optional<String> missing() {
-    if (!nodes.hasSynced()) {
+    if (!nodesListed()) {
       return Optional.of("the nodes have not been listed yet");
     }
     return runtimeClass != null && !runtimeClass.hasSynced()
@@ -107,11 +112,17 @@ public final class ClusterWatch implements AutoCloseable {
         : Optional.empty();
   }
 
+  private boolean nodesListed() {
+    return nodes.hasSynced();
+  }
+
   public Nodes nodes() {
     long current = store.changes();
     Snapshot known = snapshot;
-    if (known.changes() != current) {
-      known = new Snapshot(current, read(store.values().toList(), gpuResources, failures));
+    if (known.changes() != current || !clock.instant().isBefore(known.end())) {
+      Instant end = store.nextForeign();
+      List<Node> certain = store.values().filter(node -> !store.awaitsLabel(node)).toList();
+      known = new Snapshot(current, end, read(certain, gpuResources, failures));
       snapshot = known;
     }
     return known.nodes();
@@ -122,7 +133,7 @@ public final class ClusterWatch implements AutoCloseable {
    * so that it is read only where it decides.
    */
   public Optional<GrantedGpus> granted(GpuNode node) {
-    return store.granted(node.name()).map(written -> written.now(Instant.now()));
+    return store.granted(node.name()).map(written -> written.now(clock.instant()));
   }
 
   /** Names of the resources that a GPU node has some of; none where there is no such node. */

@@ -9,12 +9,17 @@ import io.fabric8.kubernetes.api.model.ObjectMeta;
 import io.fabric8.kubernetes.api.model.Quantity;
 import io.fabric8.kubernetes.client.informers.cache.BasicItemStore;
 import io.fabric8.kubernetes.client.informers.cache.Cache;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -25,18 +30,31 @@ import org.jspecify.annotations.Nullable;
 final class GpuNodeStore extends BasicItemStore<Node> {
   private static final List<String> LABELS = List.of(Names.LABEL_REPLICAS_PER_GPU, Names.SERVED_BY);
 
+  /** The kubelet may offer replicas before the first report of their plugin labels the node. */
+  private static final Duration LABEL_AFTER_MAX = Duration.ofMinutes(2);
+
   private final List<String> gpuResources;
+  private final BooleanSupplier listed;
+  private final InstantSource clock;
   private final AtomicLong changes = new AtomicLong();
 
   /** By node, what the extender says about the use of its GPUs. */
   private final Map<String, GrantedGpus.Written> granted = new ConcurrentHashMap<>();
 
+  /** From when a node without a label is a foreign one, also if it offers nothing for a while. */
+  private final Map<String, Instant> foreignFrom = new ConcurrentHashMap<>();
+
   /** Nodes that follow each other are often alike, and share what is equal. */
   private volatile Node last = new Node();
 
-  GpuNodeStore(List<String> gpuResources) {
+  /**
+   * @param listed whether the nodes have been listed: foreign nodes of that list are known as such
+   */
+  GpuNodeStore(List<String> gpuResources, BooleanSupplier listed, InstantSource clock) {
     super(Cache::metaNamespaceKeyFunc);
     this.gpuResources = gpuResources;
+    this.listed = listed;
+    this.clock = clock;
   }
 
   /** Counts the changes that matter to a pod. What is granted changes often, and is not counted. */
@@ -48,11 +66,33 @@ final class GpuNodeStore extends BasicItemStore<Node> {
     return Optional.ofNullable(granted.get(node));
   }
 
+  /** Whether a node offers a resource for so short a time that its label may be on the way. */
+  boolean awaitsLabel(Node node) {
+    return clock
+        .instant()
+        .isBefore(foreignFrom.getOrDefault(node.getMetadata().getName(), Instant.MIN));
+  }
+
+  /** When the next node becomes a foreign one, if nothing changes. */
+  Instant nextForeign() {
+    return foreignFrom.values().stream()
+        .filter(clock.instant()::isBefore)
+        .min(Comparator.naturalOrder())
+        .orElse(Instant.MAX);
+  }
+
   @Override
   public @Nullable Node put(String key, Node full) {
     Node now = reduced(full);
     if (!hasGpus(now)) {
-      return get(key) == null ? null : remove(key);
+      return get(key) == null ? null : drop(key);
+    }
+    if (isLabelled(now)) {
+      foreignFrom.remove(key);
+    } else {
+      foreignFrom.computeIfAbsent(
+          key,
+          added -> listed.getAsBoolean() ? clock.instant().plus(LABEL_AFTER_MAX) : Instant.MIN);
     }
     Optional.ofNullable(full.getMetadata().getAnnotations())
         .map(annotations -> annotations.get(Names.GPU_USE))
@@ -67,6 +107,11 @@ final class GpuNodeStore extends BasicItemStore<Node> {
 
   @Override
   public @Nullable Node remove(String key) {
+    foreignFrom.remove(key);
+    return drop(key);
+  }
+
+  private @Nullable Node drop(String key) {
     Node before = super.remove(key);
     granted.remove(key);
     changes.incrementAndGet();
@@ -74,8 +119,12 @@ final class GpuNodeStore extends BasicItemStore<Node> {
   }
 
   private boolean hasGpus(Node node) {
-    return LABELS.stream().anyMatch(node.getMetadata().getLabels()::containsKey)
+    return isLabelled(node)
         || gpuResources.stream().anyMatch(node.getStatus().getAllocatable()::containsKey);
+  }
+
+  private static boolean isLabelled(Node node) {
+    return LABELS.stream().anyMatch(node.getMetadata().getLabels()::containsKey);
   }
 
   private static boolean differ(Node before, Node now) {

@@ -17,9 +17,10 @@ public enum Denial {
       "%s: \"%s\" is less than 1Mi of GPU memory, so the unit is probably missing; add it, for"
           + " example %1$s: \"4Gi\"."),
   MEMORY_UNKNOWN(
-      "%s: no eligible node reports how much memory its GPUs have (label %s), so \"%s\" cannot be"
-          + " converted to a share; request a share, for example tranche.dev/gpu-fraction: \"0.3\","
-          + " or have your administrator set webhook.defaultGpuMemory."),
+      "%s: no node that this pod's own nodeSelector and node affinity allow reports how much memory"
+          + " its GPUs have (label %s), so \"%s\" cannot be converted to a share; allow other"
+          + " nodes, request a share, for example tranche.dev/gpu-fraction: \"0.3\", or have your"
+          + " administrator set webhook.defaultGpuMemory."),
   MEMORY_TOO_LARGE(
       "this pod requests %s of one GPU's memory, and the largest GPU of an eligible node has %dMi;"
           + " request at most that, or a share of each of several GPUs with"

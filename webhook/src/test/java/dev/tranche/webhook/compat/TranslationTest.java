@@ -112,6 +112,23 @@ class TranslationTest {
     assertThat(replicas(after)).isEqualTo("3");
   }
 
+  /** In HAMi the number counts GPUs, so it may not say another count than the annotation. */
+  @ParameterizedTest
+  @CsvSource({"1, 2, true", "2, 1, true", "2, 2, false", "0, 2, false"})
+  void hami_numberOfGpusBesideACount_isTheSame_orThePodIsDenied(
+      int number, String count, boolean denied) {
+    String text =
+        hami(
+            "'nvidia.com/gpu':%d,'nvidia.com/gpumem':4096".formatted(number),
+            "'tranche.dev/gpu-count':'%s'".formatted(count));
+    assertThat(denial(mutate(text)))
+        .contains(
+            denied
+                ? "nvidia.com/gpu (HAMi resource) is \"%d\", and tranche.dev/gpu-count is \"%s\""
+                    .formatted(number, count)
+                : "not denied");
+  }
+
   @Test
   void hami_gpuAlone_keepsOurMeaning() {
     String text = hami("'nvidia.com/gpu':1", "");

@@ -2,18 +2,35 @@ package dev.tranche.webhook.nodes;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.tranche.api.GrantedGpus;
 import dev.tranche.api.Taint;
+import dev.tranche.process.meters.Failures;
+import dev.tranche.webhook.PlainRequestsTest;
+import dev.tranche.webhook.Reviews;
+import dev.tranche.webhook.metrics.WebhookMetrics;
+import dev.tranche.webhook.mutate.MutationRules;
+import dev.tranche.webhook.mutate.PodMutator;
+import io.fabric8.kubernetes.api.model.ContainerImage;
 import io.fabric8.kubernetes.api.model.Node;
 import io.fabric8.kubernetes.api.model.NodeBuilder;
 import io.fabric8.kubernetes.api.model.Quantity;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import java.time.Instant;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 class GpuNodeStoreTest {
-  private final GpuNodeStore store = new GpuNodeStore(List.of("nvidia.com/gpu"));
+  private static final String GPU = "nvidia.com/gpu";
+  private static final Map<String, String> OFFERED = Map.of(GPU, "1");
+
+  private Instant now = Instant.parse("2026-11-23T20:14:31Z");
+  private boolean listed = true;
+  private final GpuNodeStore store = new GpuNodeStore(List.of(GPU), () -> listed, () -> now);
 
   private static Node node(Map<String, String> labels, Map<String, String> allocatable) {
     var quantities = new HashMap<String, Quantity>();
@@ -82,5 +99,121 @@ class GpuNodeStoreTest {
     assertThat(store.get("n")).isNotNull();
     store.remove("n");
     assertThat(store.changes()).isEqualTo(2);
+  }
+
+  /** The kubelet offers replicas before the extender has the first report, and labels the node. */
+  @Test
+  void nodeThatBeginsToOffer_awaitsItsLabelForTwoMinutes_andIsForeignThen() {
+    store.put("n", node(Map.of(), OFFERED));
+    Node kept = store.get("n");
+    assertThat(store.awaitsLabel(kept)).isTrue();
+    now = now.plusSeconds(119);
+    // Its plugin starts again.
+    store.put("n", node(Map.of(), Map.of(GPU, "0")));
+    store.put("n", node(Map.of(), OFFERED));
+    assertThat(store.awaitsLabel(kept)).isTrue();
+    assertThat(store.nextForeign()).isEqualTo(now.plusSeconds(1));
+    now = now.plusSeconds(1);
+    assertThat(store.awaitsLabel(kept)).isFalse();
+    assertThat(store.nextForeign()).isEqualTo(Instant.MAX);
+    store.remove("n");
+    store.put("n", node(Map.of(), OFFERED));
+    assertThat(store.awaitsLabel(kept)).as("another node of that name").isTrue();
+  }
+
+  @Test
+  void nodeThatHasALabel_orIsInTheFirstList_awaitsNone() {
+    for (String label : List.of("tranche.dev/replicas-per-gpu", "tranche.dev/gpus-served-by")) {
+      store.put("n", node(Map.of(), OFFERED));
+      store.put("n", node(Map.of(label, "dra"), OFFERED));
+      assertThat(store.awaitsLabel(store.get("n"))).isFalse();
+      store.remove("n");
+    }
+    listed = false;
+    store.put("n", node(Map.of(), OFFERED));
+    assertThat(store.awaitsLabel(store.get("n"))).isFalse();
+  }
+
+  /** As the API server sends them, with some 20 kB that nobody reads. */
+  @Test
+  void fiveThousandNodes_takeALittleMemory_andPodsAreSizedForThem() {
+    listed = false;
+    System.gc();
+    long before = usedBytes();
+    for (int i = 0; i < 5_000; i++) {
+      store.put("node-" + i, full(i));
+    }
+    System.gc();
+    assertThat(usedBytes() - before).isLessThan(12L << 20);
+    assertThat(store.size()).isEqualTo(4_000);
+    ClusterWatch.Nodes nodes =
+        ClusterWatch.read(
+            store.values().toList(),
+            List.of(GPU),
+            new Failures(new WebhookMetrics(new SimpleMeterRegistry()), "Help", Failures.NODE));
+    assertThat(nodes.served()).hasSize(3_000);
+    assertThat(nodes.foreign()).hasSize(1_000);
+    var cluster =
+        new MutationRules.Cluster(
+            nodes.served(), nodes.foreign(), true, node -> Optional.empty(), "");
+    var mutator = new PodMutator(PlainRequestsTest.rules(MutationRules.PlainRequests.GPUS));
+    ObjectNode memory = Reviews.annotated("gpu-memory", "4Gi");
+    Reviews.selecting(memory, "zone", "zone-1");
+    assertThat(Reviews.replicas(Reviews.apply(mutator.mutate(memory, cluster), memory)))
+        .isEqualTo("3");
+    assertThat(sized(mutator, cluster, "kubernetes.io/hostname", "node-0")).isEqualTo("10");
+    assertThat(sized(mutator, cluster, "kubernetes.io/hostname", "node-1")).isEqualTo("4");
+    assertThat(sized(mutator, cluster, "virtual", "yes")).as("left alone").isEqualTo("1");
+    assertThat(sized(mutator, cluster, "kubernetes.io/hostname", "node-4")).isEqualTo("10");
+  }
+
+  private static String sized(
+      PodMutator mutator, MutationRules.Cluster cluster, String label, String value) {
+    ObjectNode pod = Reviews.selecting(Reviews.plain(1), label, value);
+    return Reviews.replicas(Reviews.apply(mutator.mutate(pod, cluster), pod));
+  }
+
+  private static long usedBytes() {
+    return Runtime.getRuntime().totalMemory() - Runtime.getRuntime().freeMemory();
+  }
+
+  /** Of five nodes, three are Tranche's, one is foreign, and one has no GPU. */
+  private static Node full(int number) {
+    var labels = new HashMap<String, String>();
+    labels.put("kubernetes.io/hostname", "node-" + number);
+    labels.put("zone", "zone-" + number % 3);
+    for (int i = 0; i < 30; i++) {
+      labels.put("feature.node.kubernetes.io/cpu-cpuid." + i, "true");
+    }
+    int kind = number % 5;
+    if (kind < 3) {
+      labels.put("tranche.dev/replicas-per-gpu", kind == 1 ? "4" : "10");
+      labels.put("nvidia.com/gpu.memory", "15360");
+    } else if (kind == 3) {
+      labels.put("virtual", "yes");
+    }
+    Map<String, Quantity> offered =
+        kind == 4
+            ? Map.of("cpu", new Quantity("64"))
+            : Map.of("cpu", new Quantity("64"), GPU, new Quantity(kind == 3 ? "1" : "40"));
+    List<ContainerImage> images =
+        IntStream.range(0, 50)
+            .mapToObj(
+                i -> new ContainerImage(List.of("registry.example/image-" + number + "-" + i), 9L))
+            .toList();
+    return new NodeBuilder()
+        .withNewMetadata()
+        .withName("node-" + number)
+        .withLabels(labels)
+        .addToAnnotations("long", "x".repeat(8_000) + number)
+        .endMetadata()
+        .withNewSpec()
+        .endSpec()
+        .withNewStatus()
+        .withCapacity(offered)
+        .withAllocatable(offered)
+        .withImages(images)
+        .endStatus()
+        .build();
   }
 }

@@ -57,6 +57,7 @@ class UpdateHandlerTest {
         "'tranche.dev/gpus-requested':'main=1' | 10 | 0 | 0",
         "'tranche.dev/gpus-requested':'main=2' | 20 | 1 | 1",
         "'tranche.dev/gpus-requested':'other=1' | 10 | 1 | 1",
+        "'tranche.dev/gpu-fraction':'0.3' | 3 | 0 | 3",
         "'tranche.dev/gpu-fraction':'0.3' | 3 | 1 | 3",
         "'tranche.dev/gpu-fraction':'0.3' | 3 | 2 | 2",
         "'tranche.dev/gpu-fraction':'0.3' | 3 | 10 | 10",
