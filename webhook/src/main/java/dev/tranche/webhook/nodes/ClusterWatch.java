@@ -7,7 +7,6 @@ import io.fabric8.kubernetes.api.model.ConfigMap;
 import io.fabric8.kubernetes.api.model.Event;
 import io.fabric8.kubernetes.api.model.HasMetadata;
 import io.fabric8.kubernetes.api.model.Node;
-import io.fabric8.kubernetes.api.model.NodeStatus;
 import io.fabric8.kubernetes.api.model.Secret;
 import io.fabric8.kubernetes.api.model.Status;
 import io.fabric8.kubernetes.api.model.admissionregistration.v1.MutatingWebhookConfiguration;
@@ -15,9 +14,7 @@ import io.fabric8.kubernetes.api.model.node.v1.RuntimeClass;
 import io.fabric8.kubernetes.client.KubernetesClient;
 import io.fabric8.kubernetes.client.informers.SharedIndexInformer;
 import io.fabric8.kubernetes.client.utils.KubernetesSerialization;
-import java.time.Instant;
 import java.time.InstantSource;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -34,24 +31,13 @@ public final class ClusterWatch implements AutoCloseable {
   private final GpuNodeStore store;
   private final SharedIndexInformer<Node> nodes;
   private final @Nullable SharedIndexInformer<RuntimeClass> runtimeClass;
-  private final List<String> gpuResources;
-  private final Failures failures;
   private final InstantSource clock;
-  private volatile Snapshot snapshot = new Snapshot(-1, Instant.MIN, Nodes.NONE);
-
-  /**
-   * @param changes how many changes there had been when it was taken; a later change makes it stale
-   * @param end when it becomes stale without a change
-   */
-  private record Snapshot(long changes, Instant end, Nodes nodes) {}
 
   /**
    * @param served by Tranche
    * @param foreign that offer GPUs without it
    */
-  public record Nodes(List<GpuNode> served, List<GpuNode> foreign) {
-    static final Nodes NONE = new Nodes(List.of(), List.of());
-  }
+  public record Nodes(List<GpuNode> served, List<GpuNode> foreign) {}
 
   /**
    * @param client a client that uses {@link #serialization}
@@ -64,10 +50,8 @@ public final class ClusterWatch implements AutoCloseable {
       List<String> gpuResources,
       Failures failures,
       InstantSource clock) {
-    this.gpuResources = List.copyOf(gpuResources);
-    this.failures = failures;
     this.clock = clock;
-    store = new GpuNodeStore(this.gpuResources, this::nodesListed, clock);
+    store = new GpuNodeStore(gpuResources, failures, this::nodesListed, clock);
     nodes =
         client
             .nodes()
@@ -117,15 +101,10 @@ public final class ClusterWatch implements AutoCloseable {
   }
 
   public Nodes nodes() {
-    long current = store.changes();
-    Snapshot known = snapshot;
-    if (known.changes() != current || !clock.instant().isBefore(known.end())) {
-      Instant end = store.nextForeign();
-      List<Node> certain = store.values().filter(node -> !store.awaitsLabel(node)).toList();
-      known = new Snapshot(current, end, read(certain, gpuResources, failures));
-      snapshot = known;
-    }
-    return known.nodes();
+    Map<Boolean, List<GpuNode>> byForeign =
+        store.nodes().collect(Collectors.partitioningBy(GpuNode::isForeign));
+    return new Nodes(
+        byForeign.getOrDefault(false, List.of()), byForeign.getOrDefault(true, List.of()));
   }
 
   /**
@@ -138,8 +117,7 @@ public final class ClusterWatch implements AutoCloseable {
 
   /** Names of the resources that a GPU node has some of; none where there is no such node. */
   public Set<String> resources(String nodeName) {
-    Node node = store.get(nodeName);
-    return node == null ? Set.of() : Set.copyOf(node.getStatus().getCapacity().keySet());
+    return store.resources(nodeName);
   }
 
   public boolean runtimeClassExists() {
@@ -148,33 +126,6 @@ public final class ClusterWatch implements AutoCloseable {
 
   private Stream<SharedIndexInformer<? extends HasMetadata>> informers() {
     return Stream.concat(Stream.of(nodes), Stream.ofNullable(runtimeClass));
-  }
-
-  /** Leaves out a node that cannot be read: no pod is sized for it, and all others count. */
-  static Nodes read(List<Node> nodes, List<String> gpuResources, Failures failures) {
-    var found = new ArrayList<GpuNode>(nodes.size());
-    for (Node node : nodes) {
-      failures.onNode(node.getMetadata().getName(), () -> found.add(gpuNode(node, gpuResources)));
-    }
-    Map<Boolean, List<GpuNode>> byForeign =
-        found.stream().collect(Collectors.partitioningBy(GpuNode::isForeign));
-    return new Nodes(
-        List.copyOf(byForeign.getOrDefault(false, List.of())),
-        List.copyOf(byForeign.getOrDefault(true, List.of())));
-  }
-
-  /** A foreign node counts by what its pods can have. Of ours, unhealthy GPUs are still there. */
-  private static GpuNode gpuNode(Node node, List<String> gpuResources) {
-    Map<String, String> labels = node.getMetadata().getLabels();
-    NodeStatus status = node.getStatus();
-    Map<String, Long> counts =
-        (GpuNode.isTranches(labels) ? status.getCapacity() : status.getAllocatable())
-            .entrySet().stream()
-                .filter(e -> gpuResources.contains(e.getKey()))
-                .collect(
-                    Collectors.toMap(
-                        Map.Entry::getKey, e -> e.getValue().getNumericalAmount().longValue()));
-    return new GpuNode(node.getMetadata().getName(), labels, counts, Taints.of(node.getSpec()));
   }
 
   @Override

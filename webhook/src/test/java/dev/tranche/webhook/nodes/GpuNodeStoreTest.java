@@ -20,7 +20,6 @@ import java.time.Instant;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
@@ -30,7 +29,13 @@ class GpuNodeStoreTest {
 
   private Instant now = Instant.parse("2026-11-23T20:14:31Z");
   private boolean listed = true;
-  private final GpuNodeStore store = new GpuNodeStore(List.of(GPU), () -> listed, () -> now);
+  private final SimpleMeterRegistry registry = new SimpleMeterRegistry();
+  private final GpuNodeStore store =
+      new GpuNodeStore(
+          List.of(GPU),
+          new Failures(new WebhookMetrics(registry), "Help", Failures.NODE),
+          () -> listed,
+          () -> now);
 
   private static Node node(Map<String, String> labels, Map<String, String> allocatable) {
     var quantities = new HashMap<String, Quantity>();
@@ -61,64 +66,67 @@ class GpuNodeStoreTest {
                 """,
                 Node.class);
     store.put("n", full);
-    Node kept = store.get("n");
-    assertThat(kept.getMetadata().getAnnotations()).isNullOrEmpty();
-    assertThat(kept.getStatus().getCapacity())
-        .isEqualTo(Map.of("nvidia.com/gpu", new Quantity("20")));
-    assertThat(kept.getStatus().getImages()).isEmpty();
+    assertThat(store.get("n")).isEqualTo(named("n"));
+    GpuNode kept = store.nodes().findAny().orElseThrow();
+    assertThat(kept.labels()).containsOnlyKeys("tranche.dev/replicas-per-gpu");
+    assertThat(kept.offers(GPU)).isTrue();
+    assertThat(store.resources("n")).containsExactly(GPU);
     assertThat(store.granted("n").map(GrantedGpus.Written::granted))
         .contains(new GrantedGpus(5, 2, 0, 0));
-    assertThat(Taints.of(kept.getSpec()).list())
+    assertThat(kept.taints().list())
         .containsExactly(new Taint("team", "x", "NoSchedule"), Taint.UNSCHEDULABLE);
   }
 
-  /** A cluster may have thousands of them, and they change every few minutes. */
+  private static Node named(String name) {
+    return new NodeBuilder().withNewMetadata().withName(name).endMetadata().build();
+  }
+
   @Test
-  void nodeWithoutGpus_isNotKept_andChangesNothing() {
-    for (var none : List.of(Map.of("cpu", "8"), Map.of("nvidia.com/gpu", "0"))) {
+  void nodeThatCannotBeRead_isLeftOut_andAllOthersCount() {
+    store.put("n", node(Map.of(), OFFERED));
+    store.put("n", node(Map.of(), Map.of(GPU, "many")));
+    assertThat(store.nodes()).isEmpty();
+    assertThat(registry.get("tranche.webhook.failures").tag("part", "node").counter().count())
+        .isEqualTo(1);
+  }
+
+  @Test
+  void nodeWithoutGpus_isNotKept() {
+    for (var none : List.of(Map.of("cpu", "8"), Map.of(GPU, "0"))) {
       assertThat(store.put("n", node(Map.of("zone", "a"), none))).isNull();
       assertThat(store.size()).isZero();
     }
-    assertThat(store.changes()).isZero();
   }
 
   @Test
-  void foreignNode_isKept_whileItOffersGpus() {
-    Node one = node(Map.of("type", "virtual-kubelet"), Map.of("nvidia.com/gpu", "1"));
-    store.put("n", one);
-    store.put("n", node(Map.of("type", "virtual-kubelet"), Map.of("nvidia.com/gpu", "1")));
-    assertThat(store.changes()).isEqualTo(1);
+  void foreignNode_isKept_whileItOffersGpus_andALabelledOneBeforeItsPluginServes() {
+    listed = false;
+    store.put("n", node(Map.of("type", "virtual-kubelet"), OFFERED));
+    assertThat(store.nodes()).singleElement().matches(GpuNode::isForeign);
     assertThat(store.put("n", node(Map.of(), Map.of()))).isNotNull();
     assertThat(store.size()).isZero();
-    assertThat(store.changes()).isEqualTo(2);
-  }
-
-  @Test
-  void labelledNode_isKept_beforeItsPluginServes() {
+    assertThat(store.nodes()).isEmpty();
     store.put("n", node(Map.of("tranche.dev/replicas-per-gpu", "10"), Map.of()));
-    assertThat(store.get("n")).isNotNull();
+    assertThat(store.nodes()).singleElement().matches(node -> !node.isForeign());
     store.remove("n");
-    assertThat(store.changes()).isEqualTo(2);
+    assertThat(store.nodes()).isEmpty();
   }
 
   /** The kubelet offers replicas before the extender has the first report, and labels the node. */
   @Test
   void nodeThatBeginsToOffer_awaitsItsLabelForTwoMinutes_andIsForeignThen() {
     store.put("n", node(Map.of(), OFFERED));
-    Node kept = store.get("n");
-    assertThat(store.awaitsLabel(kept)).isTrue();
+    assertThat(store.nodes()).isEmpty();
     now = now.plusSeconds(119);
     // Its plugin starts again.
     store.put("n", node(Map.of(), Map.of(GPU, "0")));
     store.put("n", node(Map.of(), OFFERED));
-    assertThat(store.awaitsLabel(kept)).isTrue();
-    assertThat(store.nextForeign()).isEqualTo(now.plusSeconds(1));
+    assertThat(store.nodes()).isEmpty();
     now = now.plusSeconds(1);
-    assertThat(store.awaitsLabel(kept)).isFalse();
-    assertThat(store.nextForeign()).isEqualTo(Instant.MAX);
+    assertThat(store.nodes()).singleElement().matches(GpuNode::isForeign);
     store.remove("n");
     store.put("n", node(Map.of(), OFFERED));
-    assertThat(store.awaitsLabel(kept)).as("another node of that name").isTrue();
+    assertThat(store.nodes()).as("another node of that name").isEmpty();
   }
 
   @Test
@@ -126,12 +134,12 @@ class GpuNodeStoreTest {
     for (String label : List.of("tranche.dev/replicas-per-gpu", "tranche.dev/gpus-served-by")) {
       store.put("n", node(Map.of(), OFFERED));
       store.put("n", node(Map.of(label, "dra"), OFFERED));
-      assertThat(store.awaitsLabel(store.get("n"))).isFalse();
+      assertThat(store.nodes()).hasSize(1);
       store.remove("n");
     }
     listed = false;
     store.put("n", node(Map.of(), OFFERED));
-    assertThat(store.awaitsLabel(store.get("n"))).isFalse();
+    assertThat(store.nodes()).hasSize(1);
   }
 
   /** As the API server sends them, with some 20 kB that nobody reads. */
@@ -146,16 +154,9 @@ class GpuNodeStoreTest {
     System.gc();
     assertThat(usedBytes() - before).isLessThan(12L << 20);
     assertThat(store.size()).isEqualTo(4_000);
-    ClusterWatch.Nodes nodes =
-        ClusterWatch.read(
-            store.values().toList(),
-            List.of(GPU),
-            new Failures(new WebhookMetrics(new SimpleMeterRegistry()), "Help", Failures.NODE));
-    assertThat(nodes.served()).hasSize(3_000);
-    assertThat(nodes.foreign()).hasSize(1_000);
-    var cluster =
-        new MutationRules.Cluster(
-            nodes.served(), nodes.foreign(), true, node -> Optional.empty(), "");
+    MutationRules.Cluster cluster = Reviews.cluster(store.nodes().toList());
+    assertThat(cluster.nodes()).hasSize(3_000);
+    assertThat(cluster.foreign()).hasSize(1_000);
     var mutator = new PodMutator(PlainRequestsTest.rules(MutationRules.PlainRequests.GPUS));
     ObjectNode memory = Reviews.annotated("gpu-memory", "4Gi");
     Reviews.selecting(memory, "zone", "zone-1");
