@@ -1,5 +1,7 @@
 package dev.tranche.api;
 
+import java.util.stream.Stream;
+
 /**
  * Makes text from outside fit for logs, Events, errors and pages. Truncates the text, and escapes
  * characters that end a line, move the cursor or change the direction of writing. A name may
@@ -33,6 +35,12 @@ public final class Printable {
   /** A sentence that has text of others in it. */
   public static String message(String text) {
     return of(text, MESSAGE_CHARS_MAX);
+  }
+
+  /** Formats a sentence. Its texts are made printable, in case the caller has not done so. */
+  public static String sentence(String template, Object... values) {
+    return template.formatted(
+        Stream.of(values).map(v -> v instanceof String text ? message(text) : v).toArray());
   }
 
   /**

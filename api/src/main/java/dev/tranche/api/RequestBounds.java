@@ -29,6 +29,12 @@ public final class RequestBounds {
   /** The characters of an annotation with a single value, such as a share. */
   public static final int VALUE_CHARS_MAX = 256;
 
+  /** The models or uuids of a list, each of which is compared with those of every node. */
+  public static final int ALLOW_LIST_ENTRIES_MAX = 64;
+
+  /** The characters of such a list, whose entries may each be as long as a label's value. */
+  public static final int ALLOW_LIST_CHARS_MAX = ALLOW_LIST_ENTRIES_MAX * 66;
+
   /** Objects within each other: more than the API server sends. */
   public static final int DEPTH_MAX = 64;
 

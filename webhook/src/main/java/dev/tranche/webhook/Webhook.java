@@ -160,8 +160,8 @@ final class Webhook {
           return new MutationRules.Cluster(
               nodes.served(), nodes.foreign(), cluster.runtimeClassExists(), cluster::granted, "");
         },
-        metrics,
-        events::warned);
+        events,
+        metrics);
   }
 
   /**
@@ -185,7 +185,8 @@ final class Webhook {
                   path + FractionHandler.WITHOUT_HAMI, fraction(rules.with(plain, withoutHami)));
             });
     var guard = new Guard(config.guard(), cluster::resources);
-    entries.put(ReviewKind.GUARD_PATH, new GuardHandler(guard, guard.mode(), events, metrics));
+    entries.put(
+        ReviewKind.GUARD_PATH, new GuardHandler(guard, config.guard().mode(), events, metrics));
     for (GuardMode mode : GuardMode.values()) {
       entries.put(
           ReviewKind.GUARD_PATH + "/" + mode, new GuardHandler(guard, mode, events, metrics));

@@ -27,7 +27,7 @@ class AdmissionPropertyTest {
   /** Where the patch may write. */
   private static final Pattern OURS =
       Pattern.compile(
-          "/metadata/annotations(/tranche\\.dev~1[A-Za-z0-9.-]+)?|/spec/(affinity|schedulerName|runtimeClassName|nodeSelector.*)"
+          "/metadata/annotations(/tranche\\.dev~1[A-Za-z0-9.-]+)?|/spec/(affinity.*|schedulerName|runtimeClassName|nodeSelector.*)"
               + "|/spec/(initC|c)ontainers/\\d+/resources.*");
 
   private final Guard guard = new Guard(Reviews.guardRules(GuardMode.VOID, true), node -> Set.of());
@@ -42,7 +42,7 @@ class AdmissionPropertyTest {
     long[] seeds = Seeds.of(PODS);
     for (long seed : seeds) {
       var pods = new RandomPods(Seeds.random(seed));
-      var cluster = new MutationRules.Cluster(pods.nodes(), true);
+      var cluster = Reviews.cluster(pods.nodes());
       // An injector may come before ours, and others after it.
       JsonNode pod = seed % 4 == 0 ? pods.injected(pods.pod(), 0) : pods.pod();
       Optional<JsonNode> once = admit(mutator, pod, cluster);
@@ -76,8 +76,7 @@ class AdmissionPropertyTest {
     for (long seed : seeds) {
       var pods = new RandomPods(Seeds.random(seed));
       ObjectNode manifest = pods.pod();
-      Optional<JsonNode> admitted =
-          admit(mutator, manifest, new MutationRules.Cluster(pods.nodes(), true));
+      Optional<JsonNode> admitted = admit(mutator, manifest, Reviews.cluster(pods.nodes()));
       if (admitted.isEmpty()) {
         continue;
       }
@@ -114,8 +113,8 @@ class AdmissionPropertyTest {
     JsonNode before = pod.deepCopy();
     Mutation mutation = mutator.mutate(pod, cluster);
     assertThat(pod).isEqualTo(before);
-    if (mutation instanceof Mutation.Patched(var patch, var warnings)) {
-      assertThat(patch.operations().findValuesAsText("path")).allMatch(OURS.asMatchPredicate());
+    if (mutation instanceof Mutation.Admitted(var patch, var warnings)) {
+      assertThat(patch.findValuesAsText("path")).allMatch(OURS.asMatchPredicate());
     }
     if (mutation instanceof Mutation.Denied(String message, String reason)) {
       assertThat(message).endsWith(".");

@@ -7,11 +7,8 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.tranche.webhook.mutate.MutationRules;
 import dev.tranche.webhook.mutate.MutationRules.PlainRequests;
 import dev.tranche.webhook.mutate.PodMutator;
-import dev.tranche.webhook.nodes.GpuNode;
 import dev.tranche.webhook.pod.Mutation;
 import java.util.List;
-import java.util.Map;
-import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Stream;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -27,15 +24,9 @@ class DoorsTest {
   private static final String GPU = "nvidia.com/gpu";
   private static final String DENIED = "denied";
   private static final MutationRules.Cluster CLUSTER =
-      new MutationRules.Cluster(
-          List.of(
-              new GpuNode(
-                  "ours",
-                  Map.of("tranche.dev/replicas-per-gpu", "10", "nvidia.com/gpu.count", "2"))),
-          List.of(new GpuNode("dra", Map.of("tranche.dev/gpus-served-by", "dra"))),
-          true,
-          node -> Optional.empty(),
-          "");
+      Reviews.cluster(
+          Reviews.node("ours", "tranche.dev/replicas-per-gpu", "10", "nvidia.com/gpu.count", "2"),
+          Reviews.node("dra", "tranche.dev/gpus-served-by", "dra"));
 
   /** The way, what a number counts, and then the replicas of: a number, a share, and both. */
   static Stream<Arguments> doors() {
@@ -86,7 +77,7 @@ class DoorsTest {
       case Mutation.Denied denied -> DENIED;
       case Mutation admitted -> {
         JsonNode after = Reviews.apply(admitted, pod);
-        assertThat(mutator.mutate(after, CLUSTER)).isInstanceOf(Mutation.Unchanged.class);
+        assertThat(mutator.mutate(after, CLUSTER)).matches(Reviews::changesNothing);
         yield Reviews.replicas(after);
       }
     };
@@ -107,7 +98,7 @@ class DoorsTest {
         10,
         "tranche-scheduler",
         "nvidia",
-        MutationRules.Memory.DEFAULT,
+        Reviews.MEMORY,
         Set.of(),
         plain,
         Set.of("counts-replicas"));

@@ -7,7 +7,6 @@ import dev.tranche.webhook.events.AdmissionEvents;
 import dev.tranche.webhook.guard.Guard;
 import dev.tranche.webhook.guard.GuardMode;
 import dev.tranche.webhook.metrics.WebhookMetrics;
-import dev.tranche.webhook.mutate.MutationRules;
 import dev.tranche.webhook.mutate.PodMutator;
 import dev.tranche.webhook.mutate.PodUpdate;
 import dev.tranche.webhook.nodes.GpuNode;
@@ -23,7 +22,6 @@ import java.io.IOException;
 import java.lang.management.ManagementFactory;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 import java.util.stream.IntStream;
 
@@ -56,12 +54,7 @@ final class HostileReviews {
     var events = new AdmissionEvents(new KubernetesClientBuilder().build(), metrics);
     List<GpuNode> nodes = IntStream.range(0, NODES).mapToObj(HostileReviews::node).toList();
     var mutator = new PodMutator(Reviews.RULES);
-    entries.add(
-        new FractionHandler(
-            mutator,
-            () -> new MutationRules.Cluster(nodes, true),
-            metrics,
-            (namespace, pod, warnings) -> {}));
+    entries.add(new FractionHandler(mutator, () -> Reviews.cluster(nodes), events, metrics));
     var rules = Reviews.guardRules(GuardMode.VOID, true);
     var guard = new Guard(rules, node -> Set.of("nvidia.com/gpu"));
     for (GuardMode mode : GuardMode.values()) {
@@ -74,19 +67,18 @@ final class HostileReviews {
   }
 
   private static GpuNode node(int number) {
-    return new GpuNode(
+    return Reviews.node(
         "node-" + number,
-        Map.of(
-            "kubernetes.io/hostname",
-            "node-" + number,
-            "tranche.dev/replicas-per-gpu",
-            "10",
-            "nvidia.com/gpu.count",
-            "8",
-            "nvidia.com/gpu.memory",
-            "15360",
-            "nvidia.com/gpu.product",
-            "Tesla-T" + number % 40));
+        "kubernetes.io/hostname",
+        "node-" + number,
+        "tranche.dev/replicas-per-gpu",
+        "10",
+        "nvidia.com/gpu.count",
+        "8",
+        "nvidia.com/gpu.memory",
+        "15360",
+        "nvidia.com/gpu.product",
+        "Tesla-T" + number % 40);
   }
 
   /**

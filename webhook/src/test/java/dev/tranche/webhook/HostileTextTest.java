@@ -9,7 +9,6 @@ import dev.tranche.webhook.events.AdmissionEvents;
 import dev.tranche.webhook.guard.Guard;
 import dev.tranche.webhook.guard.GuardMode;
 import dev.tranche.webhook.metrics.WebhookMetrics;
-import dev.tranche.webhook.mutate.MutationRules;
 import dev.tranche.webhook.mutate.PodMutator;
 import dev.tranche.webhook.review.FractionHandler;
 import dev.tranche.webhook.review.GuardHandler;
@@ -88,12 +87,7 @@ class HostileTextTest {
   private List<ReviewHandler> entries() {
     var mutator = new PodMutator(Reviews.RULES);
     var entries = new ArrayList<ReviewHandler>();
-    entries.add(
-        new FractionHandler(
-            mutator,
-            () -> new MutationRules.Cluster(List.of(), true),
-            metrics,
-            (namespace, pod, warnings) -> {}));
+    entries.add(new FractionHandler(mutator, () -> Reviews.cluster(), events, metrics));
     var rules = Reviews.guardRules(GuardMode.VOID, true);
     for (GuardMode mode : GuardMode.values()) {
       entries.add(new GuardHandler(new Guard(rules, node -> Set.of()), mode, events, metrics));

@@ -27,14 +27,13 @@ class MemoryLimitTest {
   private static final MutationRules.Limits REQUIRED = new MutationRules.Limits(true, true);
 
   private static GpuNode node(String name, int memoryMib) {
-    return new GpuNode(
-        name,
-        Map.of("nvidia.com/gpu.memory", "" + memoryMib, "tranche.dev/replicas-per-gpu", "10"));
+    return Reviews.node(
+        name, "nvidia.com/gpu.memory", "" + memoryMib, "tranche.dev/replicas-per-gpu", "10");
   }
 
   private static Mutation mutate(MutationRules.Limits limits, JsonNode pod, GpuNode... nodes) {
     return new PodMutator(Reviews.limits(Set.of(SharingSystem.KAI), limits))
-        .mutate(pod, new MutationRules.Cluster(List.of(nodes), false));
+        .mutate(pod, Reviews.cluster(nodes));
   }
 
   private static JsonNode asking(String limit) {
@@ -59,7 +58,7 @@ class MemoryLimitTest {
                 + " 4416Mi; only an MPS v3 server takes borrowed memory back, and Tranche starts"
                 + " none. Request a larger share, or a limit of at most 4416Mi.");
     assertThat(warnings(mutate(REQUIRED, asking("4417Mi"), T4, A100))).isEmpty();
-    GpuNode unknown = new GpuNode("n", Map.of("tranche.dev/replicas-per-gpu", "10"));
+    GpuNode unknown = Reviews.node("n", "tranche.dev/replicas-per-gpu", "10");
     assertThat(warnings(mutate(REQUIRED, asking("900Gi"), unknown))).isEmpty();
   }
 
@@ -130,7 +129,8 @@ class MemoryLimitTest {
             Warning.UNKNOWN.of(
                 "tranche.dev/gpu-memory-limits.main",
                 "tranche.dev/",
-                "gpu-fraction, gpu-memory, gpu-memory-limit, gpu-count, gpu-container, gpu-placement, gpu-model, gpu-uuid and plain-requests"));
+                "gpu-fraction, gpu-memory, gpu-memory-limit, gpu-count, gpu-container,"
+                    + " gpu-placement, gpu-model, gpu-uuid and plain-requests"));
   }
 
   /** Of KAI's request and limit, the share must be the limit: nothing takes the rest back. */
@@ -143,12 +143,14 @@ class MemoryLimitTest {
                 "nvidia.com/container.main.gpu-memory.limit", "4Gi",
                 "kai.scheduler/gpu-compute-sharing-mode", "sm-sharing"));
     GpuNode mps =
-        new GpuNode(
+        Reviews.node(
             "mps",
-            Map.of(
-                "nvidia.com/gpu.memory", "15360",
-                "tranche.dev/replicas-per-gpu", "10",
-                "tranche.dev/sharing-strategy", "mps"));
+            "nvidia.com/gpu.memory",
+            "15360",
+            "tranche.dev/replicas-per-gpu",
+            "10",
+            "tranche.dev/sharing-strategy",
+            "mps");
     JsonNode after = apply(mutate(REQUIRED, pod, mps), pod);
     assertThat(annotation(after, "gpu-memory.main")).isEqualTo("4Gi");
     assertThat(annotation(after, "gpu-memory-limit.main")).isEmpty();

@@ -3,6 +3,7 @@ package dev.tranche.webhook;
 import static dev.tranche.webhook.Reviews.annotated;
 import static dev.tranche.webhook.Reviews.annotation;
 import static dev.tranche.webhook.Reviews.apply;
+import static dev.tranche.webhook.Reviews.cluster;
 import static dev.tranche.webhook.Reviews.denial;
 import static dev.tranche.webhook.Reviews.pod;
 import static dev.tranche.webhook.Reviews.replicas;
@@ -21,27 +22,19 @@ import dev.tranche.webhook.nodes.GpuNode;
 import dev.tranche.webhook.pod.Mutation;
 import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 
 /** What {@code nvidia.com/gpu: N} means without an annotation. */
 public class PlainRequestsTest {
   private static final String GPU = "nvidia.com/gpu";
-  private static final MutationRules.Cluster EMPTY = new MutationRules.Cluster(List.of(), true);
+  private static final MutationRules.Cluster EMPTY = Reviews.cluster();
 
   private final PodMutator whole = new PodMutator(rules(PlainRequests.GPUS));
 
   public static MutationRules rules(PlainRequests plain) {
-    return new MutationRules(
-        List.of(GPU, "nvidia.com/mig-1g.5gb"),
-        10,
-        "tranche-scheduler",
-        "nvidia",
-        MutationRules.Memory.DEFAULT,
-        Set.of(SharingSystem.values()),
-        plain,
-        Set.of());
+    return Reviews.rules(List.of(GPU, "nvidia.com/mig-1g.5gb"), 10, "tranche-scheduler", "nvidia")
+        .with(plain, Set.of(SharingSystem.values()));
   }
 
   @Test
@@ -53,7 +46,7 @@ public class PlainRequestsTest {
     assertThat(annotation(after, "gpus-requested")).isEqualTo("main=2");
     assertThat(annotation(after, "replicas-per-gpu")).isEqualTo("10");
     assertThat(warnings(mutation)).singleElement().asString().contains("2 whole GPUs");
-    assertThat(whole.mutate(after, EMPTY)).isEqualTo(new Mutation.Unchanged(List.of()));
+    assertThat(whole.mutate(after, EMPTY)).isEqualTo(Mutation.UNCHANGED);
   }
 
   /** Kubernetes refuses it too, but would only read the whole number that is written instead. */
@@ -95,7 +88,7 @@ public class PlainRequestsTest {
     assertThat(replicas(after)).isEqualTo("2");
     assertThat(after.path("metadata").path("annotations").has("tranche.dev/gpus-requested"))
         .isFalse();
-    assertThat(whole.mutate(after, EMPTY)).isInstanceOf(Mutation.Unchanged.class);
+    assertThat(whole.mutate(after, EMPTY)).matches(Reviews::changesNothing);
     ObjectNode two = sharing(2, "gpu-fraction", "0.2", "gpu-count", "2");
     assertThat(replicas(apply(whole.mutate(two, EMPTY), two))).isEqualTo("4");
     assertThat(denial(whole.mutate(sharing(3, "gpu-fraction", "0.2"), EMPTY))).contains("0.2");
@@ -124,7 +117,7 @@ public class PlainRequestsTest {
       assertThat(replicas(after)).isEqualTo(replicas);
       assertThat(after.at("/spec/initContainers/0/resources/limits").path(GPU).asText())
           .isEqualTo(replicas);
-      assertThat(whole.mutate(after, EMPTY)).isInstanceOf(Mutation.Unchanged.class);
+      assertThat(whole.mutate(after, EMPTY)).matches(Reviews::changesNothing);
     }
   }
 
@@ -143,7 +136,7 @@ public class PlainRequestsTest {
     assertThat(replicas(after)).isEqualTo("20");
     assertThat(after.at("/spec/initContainers/0/resources/limits").path(GPU).asText())
         .isEqualTo("20");
-    assertThat(whole.mutate(after, EMPTY)).isInstanceOf(Mutation.Unchanged.class);
+    assertThat(whole.mutate(after, EMPTY)).matches(Reviews::changesNothing);
     limits.put(GPU, "1");
     assertThat(denial(whole.mutate(pod, EMPTY)))
         .contains("init container \"preflight\"", "the kubelet passes it on", "need several GPUs");
@@ -161,15 +154,6 @@ public class PlainRequestsTest {
         .set("resources", resources.deepCopy());
     assertThat(denial(whole.mutate(pod, EMPTY)))
         .contains("init container \"preflight\"", "need 20 replicas at the same time");
-  }
-
-  @Test
-  void restoredPod_isCutAnew_afterRHasChanged() {
-    JsonNode restored = apply(whole.mutate(asking(2), EMPTY), asking(2));
-    var now = cluster(node("a", 4));
-    JsonNode after = apply(whole.mutate(restored, now), restored);
-    assertThat(replicas(after)).isEqualTo("8");
-    assertThat(annotation(after, "gpus-requested")).isEqualTo("main=2");
   }
 
   /** Whoever writes our stamp by hand gets what the request says. */
@@ -202,7 +186,7 @@ public class PlainRequestsTest {
     assertThat(Demand.of(GPU, 10, requests, annotations).containers())
         .extracting(c -> c.eachShare().boxed().toList())
         .containsExactly(List.of(10), List.of(5, 5));
-    assertThat(whole.mutate(after, EMPTY)).isInstanceOf(Mutation.Unchanged.class);
+    assertThat(whole.mutate(after, EMPTY)).matches(Reviews::changesNothing);
   }
 
   @Test
@@ -226,7 +210,7 @@ public class PlainRequestsTest {
       ObjectNode asking = asking(1);
       asking.withObject("/spec").put("nodeName", "unknown");
       assertThat(new PodMutator(rules(plain)).mutate(asking, cluster(node("a", 10))))
-          .isEqualTo(new Mutation.Unchanged(List.of()));
+          .isEqualTo(Mutation.UNCHANGED);
     }
   }
 
@@ -242,7 +226,7 @@ public class PlainRequestsTest {
     assertThat(after.at("/spec/schedulerName").asText()).isEqualTo("hub-user-scheduler");
     assertThat(after.path("spec").has("runtimeClassName")).isFalse();
     assertThat(warnings(mutation)).singleElement().asString().contains("1 whole GPUs");
-    assertThat(whole.mutate(after, EMPTY)).isEqualTo(new Mutation.Unchanged(List.of()));
+    assertThat(whole.mutate(after, EMPTY)).isEqualTo(Mutation.UNCHANGED);
   }
 
   @Test
@@ -266,12 +250,8 @@ public class PlainRequestsTest {
     return pod;
   }
 
-  private static MutationRules.Cluster cluster(GpuNode... nodes) {
-    return new MutationRules.Cluster(List.of(nodes), true);
-  }
-
   private static GpuNode node(String name, int replicas) {
-    return new GpuNode(
-        name, Map.of("tranche.dev/replicas-per-gpu", "" + replicas, "nvidia.com/gpu.count", "8"));
+    return Reviews.node(
+        name, "tranche.dev/replicas-per-gpu", "" + replicas, "nvidia.com/gpu.count", "8");
   }
 }

@@ -149,7 +149,7 @@ final class RandomPods {
         labels.put("tranche.dev/sharing-strategy", pick(List.of("mps", "time-slicing")));
         labels.put("zone", "a");
       }
-      nodes.add(new GpuNode("n" + i, labels));
+      nodes.add(Reviews.node("n" + i, labels));
     }
     return nodes;
   }

@@ -1,11 +1,14 @@
 package dev.tranche.webhook;
 
+import static dev.tranche.webhook.Reviews.TERMS;
 import static dev.tranche.webhook.Reviews.annotated;
 import static dev.tranche.webhook.Reviews.annotation;
 import static dev.tranche.webhook.Reviews.apply;
+import static dev.tranche.webhook.Reviews.cluster;
 import static dev.tranche.webhook.Reviews.denial;
 import static dev.tranche.webhook.Reviews.plain;
 import static dev.tranche.webhook.Reviews.replicas;
+import static dev.tranche.webhook.Reviews.requiring;
 import static dev.tranche.webhook.Reviews.warnings;
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -19,7 +22,6 @@ import dev.tranche.webhook.nodes.NodeSelection;
 import dev.tranche.webhook.pod.Mutation;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -34,26 +36,14 @@ import org.junit.jupiter.params.provider.ValueSource;
  */
 class RestoredPodTest {
   private static final String GPU = "nvidia.com/gpu";
-  private static final String TERMS =
-      "/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms";
   private static final GpuNode LARGE = node("large", "10", "nvidia.com/gpu.memory", "23028");
   private static final GpuNode SMALL = node("small", "10", "nvidia.com/gpu.memory", "15360");
   private static final GpuNode FOUR = node("four", "4", "nvidia.com/gpu.memory", "81920");
-  private static final GpuNode DRA =
-      new GpuNode("dra", Map.of("tranche.dev/gpus-served-by", "dra"));
+  private static final GpuNode DRA = Reviews.node("dra", "tranche.dev/gpus-served-by", "dra");
 
   static Stream<Arguments> pods() {
     var arguments = new ArrayList<Arguments>();
-    ObjectNode zoned = annotated("gpu-memory", "4Gi");
-    zoned
-        .withArray("/spec" + TERMS)
-        .addObject()
-        .withArray("matchExpressions")
-        .addObject()
-        .put("key", "zone")
-        .put("operator", "In")
-        .putArray("values")
-        .add("a");
+    ObjectNode zoned = requiring(annotated("gpu-memory", "4Gi"), "zone", "In", "a");
     for (ObjectNode pod :
         List.of(
             annotated("gpu-memory", "4Gi"),
@@ -90,7 +80,7 @@ class RestoredPodTest {
             .as("admits %s: %s", node.name(), restored)
             .isEqualTo(new NodeSelection(fresh.path("spec")).admits(node));
       }
-      assertThat(mutator.mutate(restored, cluster(to))).isInstanceOf(Mutation.Unchanged.class);
+      assertThat(mutator.mutate(restored, cluster(to))).matches(Reviews::changesNothing);
     }
   }
 
@@ -138,7 +128,7 @@ class RestoredPodTest {
       assertThat(annotation(restored, "replicas-per-gpu")).isEmpty();
       assertThat(new NodeSelection(restored.path("spec")).admits(LARGE)).isFalse();
       assertThat(mutator.mutate(restored, cluster(List.of(LARGE))))
-          .isInstanceOf(Mutation.Unchanged.class);
+          .matches(Reviews::changesNothing);
     }
   }
 
@@ -171,8 +161,7 @@ class RestoredPodTest {
     assertThat(replicas(restored)).isEqualTo("1");
     assertThat(restored.at("/spec/containers/1/resources/limits").path(GPU).asText())
         .isEqualTo("2");
-    assertThat(replicas.mutate(restored, cluster(List.of(FOUR))))
-        .isInstanceOf(Mutation.Unchanged.class);
+    assertThat(replicas.mutate(restored, cluster(List.of(FOUR)))).matches(Reviews::changesNothing);
   }
 
   /** Whoever writes our annotations by hand has a number that they do not explain. */
@@ -191,29 +180,30 @@ class RestoredPodTest {
   @Test
   void ownersRequirementOfMemory_thatNoNodeMeetsYet_isKept() {
     var assumed =
-        new PodMutator(rules(PlainRequests.GPUS, new MutationRules.Memory(0, 81920L << 20)));
-    ObjectNode pod = requiring(annotated("gpu-memory", "4Gi"), "nvidia.com/gpu.memory", "81920");
+        new PodMutator(rules(PlainRequests.GPUS, new MutationRules.Memory(0, 81920L << 20, Reviews.MEMORY.limits())));
+    ObjectNode pod =
+        requiring(annotated("gpu-memory", "4Gi"), "nvidia.com/gpu.memory", "In", "81920");
     JsonNode once = apply(assumed.mutate(pod, cluster(List.of(SMALL))), pod);
     JsonNode twice = apply(assumed.mutate(once, cluster(List.of(SMALL))), once);
-    assertThat(twice.path("spec").at(TERMS)).isEqualTo(pod.path("spec").at(TERMS));
+    assertThat(twice.at(TERMS)).isEqualTo(pod.at(TERMS));
   }
 
   /** Else a tenant could have us remove what an administrator's webhook requires. */
   @Test
   void requirementOfOthers_isKept_whateverTheAnnotationSays() {
-    ObjectNode pod = requiring(annotated("gpu-fraction", "0.3"), "team", "a");
+    ObjectNode pod = requiring(annotated("gpu-fraction", "0.3"), "team", "In", "a");
     pod.withObject("/metadata/annotations")
         .put(
             "tranche.dev/webhook-added",
-            "{\"requirements\":%s}"
-                .formatted(pod.path("spec").at(TERMS + "/0/matchExpressions").toString()));
+            "{\"requirements\":%s}".formatted(pod.at(TERMS + "/0/matchExpressions").toString()));
     JsonNode after = apply(mutator(PlainRequests.GPUS).mutate(pod, cluster(List.of(SMALL))), pod);
-    assertThat(after.path("spec").at(TERMS).toString()).contains("team");
+    assertThat(after.at(TERMS).toString()).contains("team");
   }
 
   @Test
   void ownersRequirement_thatLooksLikeOurs_isKept() {
-    ObjectNode pod = requiring(annotated("gpu-memory", "4Gi"), "nvidia.com/gpu.memory", "23028");
+    ObjectNode pod =
+        requiring(annotated("gpu-memory", "4Gi"), "nvidia.com/gpu.memory", "In", "23028");
     var mutator = mutator(PlainRequests.GPUS);
     JsonNode stored = apply(mutator.mutate(pod, cluster(List.of(LARGE))), pod);
     assertThat(mutator.mutate(stored, cluster(List.of(SMALL)))).isInstanceOf(Mutation.Denied.class);
@@ -255,20 +245,8 @@ class RestoredPodTest {
     return pod;
   }
 
-  private static ObjectNode requiring(ObjectNode pod, String label, String value) {
-    pod.withArray("/spec" + TERMS)
-        .addObject()
-        .withArray("matchExpressions")
-        .addObject()
-        .put("key", label)
-        .put("operator", "In")
-        .putArray("values")
-        .add(value);
-    return pod;
-  }
-
   private static PodMutator mutator(PlainRequests plain) {
-    return new PodMutator(rules(plain, MutationRules.Memory.DEFAULT));
+    return new PodMutator(rules(plain, Reviews.MEMORY));
   }
 
   private static MutationRules rules(PlainRequests plain, MutationRules.Memory memory) {
@@ -276,21 +254,16 @@ class RestoredPodTest {
         List.of(GPU), 5, "tranche-scheduler", "nvidia", memory, Set.of(), plain, Set.of());
   }
 
-  private static MutationRules.Cluster cluster(List<GpuNode> nodes) {
-    return new MutationRules.Cluster(nodes, true);
-  }
-
   private static GpuNode node(String name, String replicas, String label, String value) {
-    return new GpuNode(
+    return Reviews.node(
         name,
-        Map.of(
-            "tranche.dev/replicas-per-gpu",
-            replicas,
-            "nvidia.com/gpu.count",
-            "8",
-            "zone",
-            "a",
-            label,
-            value));
+        "tranche.dev/replicas-per-gpu",
+        replicas,
+        "nvidia.com/gpu.count",
+        "8",
+        "zone",
+        "a",
+        label,
+        value);
   }
 }

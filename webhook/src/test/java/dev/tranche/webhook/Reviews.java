@@ -11,6 +11,7 @@ import dev.tranche.webhook.guard.GuardRules;
 import dev.tranche.webhook.mutate.MutationRules;
 import dev.tranche.webhook.mutate.MutationRules.PlainRequests;
 import dev.tranche.webhook.nodes.GpuNode;
+import dev.tranche.webhook.nodes.Taints;
 import dev.tranche.webhook.pod.Mutation;
 import io.fabric8.zjsonpatch.JsonPatch;
 import java.io.IOException;
@@ -26,6 +27,14 @@ import java.util.stream.Collectors;
 public final class Reviews {
   public static final ObjectMapper JSON = new ObjectMapper();
 
+  /** Where a pod has the terms of its required node affinity. */
+  public static final String TERMS =
+      "/spec/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms";
+
+  /** The chart's: what a node does not state is unknown, and the plugin sets no limits. */
+  public static final MutationRules.Memory MEMORY =
+      new MutationRules.Memory(640L << 20, 0, new MutationRules.Limits(false, true));
+
   /** Ten replicas per GPU, and whoever's words. */
   public static final MutationRules RULES = rules(Set.of(SharingSystem.values()));
 
@@ -33,7 +42,7 @@ public final class Reviews {
 
   /** The same, but only these others' words. */
   public static MutationRules rules(Set<SharingSystem> dialects) {
-    return limits(dialects, MutationRules.Memory.DEFAULT.limits());
+    return limits(dialects, MEMORY.limits());
   }
 
   /** The same, with other rules for memory limits. */
@@ -43,7 +52,7 @@ public final class Reviews {
         10,
         "tranche-scheduler",
         "nvidia",
-        new MutationRules.Memory(MutationRules.Memory.DEFAULT.reserveBytes(), 0, limits),
+        new MutationRules.Memory(MEMORY.reserveBytes(), 0, limits),
         dialects,
         PlainRequests.REPLICAS,
         Set.of());
@@ -57,7 +66,7 @@ public final class Reviews {
         replicasPerGpu,
         schedulerName,
         runtimeClass,
-        MutationRules.Memory.DEFAULT,
+        MEMORY,
         Set.of(),
         PlainRequests.REPLICAS,
         Set.of());
@@ -71,7 +80,23 @@ public final class Reviews {
         mode, assumeDefaultRuntime, Set.of(), List.of(), "/var/lib/kubelet", List.of());
   }
 
+  /**
+   * @param labels keys, each with its value
+   */
+  public static GpuNode node(String name, String... labels) {
+    return node(name, pairs("", labels));
+  }
+
+  /** A node of one model, whose capacity is not known. */
+  public static GpuNode node(String name, Map<String, String> labels) {
+    return new GpuNode(name, labels, Map.of(), Taints.NONE);
+  }
+
   /** Nodes of all kinds. */
+  public static MutationRules.Cluster cluster(GpuNode... nodes) {
+    return cluster(List.of(nodes));
+  }
+
   public static MutationRules.Cluster cluster(List<GpuNode> nodes) {
     Map<Boolean, List<GpuNode>> byForeign =
         nodes.stream().collect(Collectors.partitioningBy(GpuNode::isForeign));
@@ -101,11 +126,15 @@ public final class Reviews {
 
   /** One container, main, with annotations as pairs of key and value. */
   public static ObjectNode annotated(String... annotations) {
+    return pod(pairs("tranche.dev/", annotations));
+  }
+
+  private static Map<String, String> pairs(String prefix, String... pairs) {
     var map = new LinkedHashMap<String, String>();
-    for (int i = 0; i < annotations.length; i += 2) {
-      map.put("tranche.dev/" + annotations[i], annotations[i + 1]);
+    for (int i = 0; i < pairs.length; i += 2) {
+      map.put(prefix + pairs[i], pairs[i + 1]);
     }
-    return pod(map);
+    return map;
   }
 
   /** One container, main, that requests GPUs by number. */
@@ -136,11 +165,15 @@ public final class Reviews {
 
   public static JsonNode apply(Mutation mutation, JsonNode pod) {
     return switch (mutation) {
-      case Mutation.Patched(var patch, var warnings) -> JsonPatch.apply(patch.operations(), pod);
-      case Mutation.Unchanged(var warnings) -> pod;
+      case Mutation.Admitted(var patch, var warnings) -> JsonPatch.apply(patch, pod);
       case Mutation.Denied(String message, String reason) ->
           throw new AssertionError("denied: " + message);
     };
+  }
+
+  /** Whether a pod is admitted as it is. */
+  public static boolean changesNothing(Mutation mutation) {
+    return mutation instanceof Mutation.Admitted(var patch, var warnings) && patch.isEmpty();
   }
 
   /** Of the first container. */
@@ -155,11 +188,23 @@ public final class Reviews {
 
   /** What the pod requires of its node's labels, in the first of its terms. */
   public static List<String> expressions(JsonNode pod) {
-    return pod.at(
-            "/spec/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms/0/matchExpressions")
-        .valueStream()
-        .map(JsonNode::toString)
-        .toList();
+    return pod.at(TERMS + "/0/matchExpressions").valueStream().map(JsonNode::toString).toList();
+  }
+
+  /** The same pod, with one more term of required node affinity. */
+  public static ObjectNode requiring(
+      ObjectNode pod, String label, String operator, String... values) {
+    ObjectNode expression =
+        pod.withArray(TERMS)
+            .addObject()
+            .withArray("matchExpressions")
+            .addObject()
+            .put("key", label)
+            .put("operator", operator);
+    if (values.length > 0) {
+      List.of(values).forEach(expression.putArray("values")::add);
+    }
+    return pod;
   }
 
   public static String denial(Mutation mutation) {
@@ -170,8 +215,7 @@ public final class Reviews {
 
   public static List<String> warnings(Mutation mutation) {
     return switch (mutation) {
-      case Mutation.Unchanged(var warnings) -> warnings;
-      case Mutation.Patched(var patch, var warnings) -> warnings;
+      case Mutation.Admitted(var patch, var warnings) -> warnings;
       case Mutation.Denied(String message, String reason) ->
           throw new AssertionError("denied: " + message);
     };

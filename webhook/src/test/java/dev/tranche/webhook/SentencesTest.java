@@ -228,7 +228,7 @@ class SentencesTest {
           warned(Warning.MEMORY_ROUNDED_UP, Pod.of("{'gpu-memory':'4Gi'}")),
           warned(
               Warning.NODES_DISAGREE,
-              Pod.of(HALF).on(T4, new GpuNode("b", Map.of("tranche.dev/replicas-per-gpu", "4")))),
+              Pod.of(HALF).on(T4, Reviews.node("b", "tranche.dev/replicas-per-gpu", "4"))),
           warned(
               Warning.MEMORIES_DISAGREE,
               Pod.of("{'gpu-memory':'4Gi'}")
@@ -374,8 +374,7 @@ class SentencesTest {
       pod.withArray("/spec/containers").addObject().put("name", "c" + i);
     }
     var mutator = new PodMutator(Reviews.rules(List.of("nvidia.com/gpu"), 10, "", ""));
-    assertThat(Reviews.denial(mutator.mutate(pod, new MutationRules.Cluster(List.of(), false))))
-        .contains("1001 containers");
+    assertThat(Reviews.denial(mutator.mutate(pod, Reviews.cluster()))).contains("1001 containers");
   }
 
   @Test
@@ -403,7 +402,7 @@ class SentencesTest {
   }
 
   private static GpuNode node(String name, Map<String, String> labels) {
-    return new GpuNode(
+    return Reviews.node(
         name,
         Stream.concat(
                 Stream.of(Map.entry("tranche.dev/replicas-per-gpu", "10")),

@@ -75,7 +75,7 @@ class ShareTruthTest {
     long[] seeds = Seeds.of(PODS);
     for (long seed : seeds) {
       random = Seeds.random(seed);
-      var cluster = new MutationRules.Cluster(nodes(), true);
+      var cluster = Reviews.cluster(nodes());
       Case drawn = drawn();
       String as = "seed %d, %s".formatted(seed, drawn);
       Mutation mutation = mutator.mutate(drawn.pod(), cluster);
@@ -85,7 +85,7 @@ class ShareTruthTest {
       JsonNode pod = Reviews.apply(mutation, drawn.pod());
       assertThat(mutator.mutate(pod, cluster))
           .as("%s\nbecame %s", as, pod)
-          .isInstanceOf(Mutation.Unchanged.class);
+          .matches(Reviews::changesNothing);
       Optional<PodFacts> facts = asTheExtenderReads(pod);
       if (drawn.truths().isEmpty()) {
         assertThat(facts).as(as).isEmpty();
@@ -296,7 +296,7 @@ class ShareTruthTest {
       labels.put("nvidia.com/gpu.product", pick(List.of("H100", "A100-SHARED")));
       labels.put("nvidia.com/gpu.count", "8");
       labels.put("zone-1", "a");
-      nodes.add(new GpuNode("n" + i, labels));
+      nodes.add(Reviews.node("n" + i, labels));
     }
     return nodes;
   }

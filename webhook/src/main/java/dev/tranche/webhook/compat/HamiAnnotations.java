@@ -2,10 +2,10 @@ package dev.tranche.webhook.compat;
 
 import dev.tranche.api.Names;
 import dev.tranche.api.Printable;
+import dev.tranche.api.RequestBounds;
 import dev.tranche.webhook.pod.Denial;
 import dev.tranche.webhook.pod.PodView;
 import dev.tranche.webhook.pod.PodView.Container;
-import dev.tranche.webhook.request.PlacementAnnotations;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
@@ -122,7 +122,7 @@ public final class HamiAnnotations {
     long priority = container.requested(PRIORITY);
     if (priority > 0) {
       pod.ignore(PRIORITY, String.valueOf(priority));
-      pod.drop(container, PRIORITY);
+      Translation.drop(container, List.of(PRIORITY));
     }
     if (memoryMib == 0 && percentage == 0 && cores == 0) {
       return;
@@ -139,9 +139,7 @@ public final class HamiAnnotations {
     if (cores > 0 && memoryMib + percentage > 0) {
       pod.ignore(CORES, String.valueOf(cores));
     }
-    for (String section : List.of("limits", "requests")) {
-      pod.section(container, section).remove(List.of(MEMORY, MEMORY_PERCENTAGE, CORES, resource));
-    }
+    Translation.drop(container, List.of(MEMORY, MEMORY_PERCENTAGE, CORES, resource));
   }
 
   private void translate(
@@ -188,7 +186,7 @@ public final class HamiAnnotations {
   private static Stream<String> entries(@Nullable String list) {
     return list == null
         ? Stream.of()
-        : Stream.of(list.split(",", PlacementAnnotations.LIST_ENTRIES_MAX + 2))
+        : Stream.of(list.split(",", RequestBounds.ALLOW_LIST_ENTRIES_MAX + 2))
             .map(String::strip)
             .filter(e -> !e.isEmpty());
   }

@@ -1,40 +1,31 @@
 package dev.tranche.webhook.compat;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.tranche.api.Names;
 import dev.tranche.api.Printable;
 import dev.tranche.webhook.pod.Denial;
-import dev.tranche.webhook.pod.JsonPatch;
 import dev.tranche.webhook.pod.Messages;
 import dev.tranche.webhook.pod.PodView;
 import dev.tranche.webhook.pod.Warning;
 import dev.tranche.webhook.request.GpuRequests;
-import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Translates a pod from another system's annotations and resources into ours. The originals stay on
- * the pod, except resources that no node of ours has. A second translation therefore finds both,
- * and they agree.
+ * Translates another system's annotations and resources on a pod into ours, and writes them there.
+ * The originals stay, except resources that no node of ours has. A second translation therefore
+ * finds both, and they agree.
  */
 public final class Translation {
   /** A pod may have thousands of annotations; its owner reads a few sentences. */
   private static final int IGNORED_MAX = 8;
 
-  private final PodView originalView;
-  private final JsonNode original;
+  private final JsonNode pod;
   private final Map<String, String> annotations;
-  private final Map<String, String> added = new LinkedHashMap<>();
-  private final Map<String, String> nodeLabels = new LinkedHashMap<>();
-  private final List<String[]> dropped = new ArrayList<>();
   private final Messages messages;
-  private @Nullable JsonNode copy;
 
   /** Whose annotations are being read. */
   private SharingSystem system = SharingSystem.KAI;
@@ -43,12 +34,15 @@ public final class Translation {
 
   private Translation(PodView view, Messages messages) {
     this.messages = messages;
-    originalView = view;
-    original = view.pod();
+    pod = view.pod();
     annotations = view.annotations();
   }
 
-  public static Translation of(
+  /**
+   * @param view of a pod that is changed
+   * @return the translated pod
+   */
+  public static PodView of(
       PodView view, Set<SharingSystem> systems, String resource, Messages messages) {
     var translation = new Translation(view, messages);
     if (systems.contains(SharingSystem.KAI)) {
@@ -58,38 +52,11 @@ public final class Translation {
       translation.system = SharingSystem.HAMI;
       new HamiAnnotations(translation, resource).read(view);
     }
-    return translation.finish();
-  }
-
-  /** Returns the translated pod: the original, or a copy if anything changed. */
-  public PodView view() {
-    return copy == null ? originalView : new PodView(copy);
-  }
-
-  private JsonNode copy() {
-    JsonNode modified = copy == null ? original.deepCopy() : copy;
-    copy = modified;
-    return modified;
+    return systems.isEmpty() ? view : new PodView(view.pod());
   }
 
   Messages messages() {
     return messages;
-  }
-
-  /**
-   * Writes the translation to the patch, except the resources of shares, which are written with the
-   * grants.
-   */
-  public void write(JsonPatch patch) {
-    if (!added.isEmpty() && !original.path("metadata").path("annotations").isObject()) {
-      patch.add(JsonNodeFactory.instance.objectNode(), "metadata", "annotations");
-    }
-    added.forEach((key, value) -> patch.add(value, "metadata", "annotations", key));
-    if (!nodeLabels.isEmpty() && !original.path("spec").path("nodeSelector").isObject()) {
-      patch.add(JsonNodeFactory.instance.objectNode(), "spec", "nodeSelector");
-    }
-    nodeLabels.forEach((label, value) -> patch.add(value, "spec", "nodeSelector", label));
-    dropped.forEach(patch::remove);
   }
 
   /** Returns an annotation of the original pod. */
@@ -104,12 +71,12 @@ public final class Translation {
 
   /** Whether the pod requests a share, by an annotation of ours or one that was translated. */
   boolean requestsShare() {
-    return GpuRequests.firstKey(annotations).isPresent() || GpuRequests.firstKey(added).isPresent();
+    return GpuRequests.firstKey(new PodView(pod).annotations()).isPresent();
   }
 
   /** Returns a label of the original pod; empty if it has none. */
   String label(String key) {
-    return original.path("metadata").path("labels").path(key).asText("");
+    return pod.path("metadata").path("labels").path(key).asText("");
   }
 
   /**
@@ -117,39 +84,34 @@ public final class Translation {
    * agree.
    */
   void translate(String theirs, String theirValue, String ours, String value) {
-    String known = annotations.getOrDefault(ours, added.get(ours));
-    put(theirs, theirValue, ours, value, known, () -> added.put(ours, value));
+    put(theirs, theirValue, "metadata", "annotations", ours, value);
   }
 
   /** Like {@link #translate}, but for the nodeSelector: the pod needs a node that serves MPS. */
   void requireMps(String theirs, String theirValue) {
-    String label = Names.LABEL_SHARING_STRATEGY;
-    JsonNode selector = original.path("spec").path("nodeSelector");
-    String known = selector.has(label) ? selector.path(label).asText("") : nodeLabels.get(label);
-    put(
-        theirs,
-        theirValue,
-        "nodeSelector " + label,
-        "mps",
-        known,
-        () -> nodeLabels.put(label, "mps"));
+    put(theirs, theirValue, "spec", "nodeSelector", Names.LABEL_SHARING_STRATEGY, "mps");
   }
 
+  /**
+   * @param section of the pod
+   * @param map in that section, to which our key and value are added
+   */
   private void put(
-      String theirs,
-      String theirValue,
-      String ours,
-      String value,
-      @Nullable String known,
-      Runnable write) {
-    if (known == null) {
+      String theirs, String theirValue, String section, String map, String key, String value) {
+    JsonNode known = pod.path(section).path(map).path(key);
+    String ours = map.equals("annotations") ? key : map + " " + key;
+    if (known.isMissingNode()) {
       messages.warn(
           Warning.COMPAT_TRANSLATED.of(theirs, kind(theirs), ours, Printable.value(value)));
-      write.run();
-    } else if (!known.strip().equals(value)) {
+      PodView.object(PodView.object(pod, section), map).put(key, value);
+    } else if (!known.asText("").strip().equals(value)) {
       messages.deny(
           Denial.CONFLICTING_ANNOTATIONS.of(
-              theirs, kind(theirs), Printable.value(theirValue), ours, Printable.value(known)));
+              theirs,
+              kind(theirs),
+              Printable.value(theirValue),
+              ours,
+              Printable.value(known.asText(""))));
     }
   }
 
@@ -170,36 +132,12 @@ public final class Translation {
     return system + (annotations.containsKey(theirs) ? " annotation" : " resource");
   }
 
-  /** Removes a resource from a container, so that a node can accept the pod. */
-  void drop(PodView.Container container, String resource) {
+  /** Removes resources from a container, so that a node can accept the pod. */
+  static void drop(PodView.Container container, List<String> resources) {
     for (String section : List.of("limits", "requests")) {
-      if (section(container, section).remove(resource) != null) {
-        dropped.add(container.path("resources", section, resource));
+      if (container.spec().path("resources").path(section) instanceof ObjectNode quantities) {
+        quantities.remove(resources);
       }
     }
-  }
-
-  /** Returns a section of a container's resources in the copy, to be modified. */
-  ObjectNode section(PodView.Container container, String section) {
-    JsonNode resources =
-        copy().path("spec").path(container.list()).path(container.index()).path("resources");
-    return resources.path(section) instanceof ObjectNode object
-        ? object
-        : JsonNodeFactory.instance.objectNode();
-  }
-
-  private Translation finish() {
-    if (!added.isEmpty() && copy().path("metadata") instanceof ObjectNode metadata) {
-      added.forEach(map(metadata, "annotations")::put);
-    }
-    if (!nodeLabels.isEmpty() && copy().path("spec") instanceof ObjectNode spec) {
-      nodeLabels.forEach(map(spec, "nodeSelector")::put);
-    }
-    return this;
-  }
-
-  /** Returns the object of that name, and creates it if needed. */
-  private static ObjectNode map(ObjectNode parent, String name) {
-    return parent.path(name) instanceof ObjectNode object ? object : parent.putObject(name);
   }
 }

@@ -24,7 +24,7 @@ final class DeviceListMounts {
       if (namesGpu(path)) {
         remove |=
             scan.recordRemovable(
-                Finding.DEVICE_LIST_MOUNT,
+                GuardFinding.DEVICE_LIST_MOUNT,
                 "container \"%s\" mounts %s, which names a GPU to the runtime",
                 container.name(),
                 path);

@@ -10,7 +10,8 @@ import java.util.Locale;
  * @param common whether most pods do this; no warning is given then, or users would learn to ignore
  *     warnings
  */
-public record FindingOutcome(Finding finding, String description, Outcome outcome, boolean common) {
+public record FindingOutcome(
+    GuardFinding finding, String description, Outcome outcome, boolean common) {
   /** What became of a finding. */
   public enum Outcome {
     AUDITED,
@@ -35,7 +36,7 @@ public record FindingOutcome(Finding finding, String description, Outcome outcom
   }
 
   private String sentence() {
-    if (finding == Finding.RUNTIME_CLASS) {
+    if (finding == GuardFinding.RUNTIME_CLASS) {
       return description + "; request a share otherwise.";
     }
     return description

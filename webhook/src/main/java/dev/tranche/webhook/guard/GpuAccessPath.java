@@ -1,14 +1,14 @@
 package dev.tranche.webhook.guard;
 
-import static dev.tranche.webhook.guard.Finding.CDI_ANNOTATION;
-import static dev.tranche.webhook.guard.Finding.CDI_SPECS;
-import static dev.tranche.webhook.guard.Finding.DEVICE_ANNOTATION;
-import static dev.tranche.webhook.guard.Finding.HOST_DEVICES;
-import static dev.tranche.webhook.guard.Finding.HOST_PROCESSES;
-import static dev.tranche.webhook.guard.Finding.KUBELET_SOCKETS;
-import static dev.tranche.webhook.guard.Finding.MPS_CONTROL;
-import static dev.tranche.webhook.guard.Finding.RUNTIME_CONFIG;
-import static dev.tranche.webhook.guard.Finding.RUNTIME_SOCKET;
+import static dev.tranche.webhook.guard.GuardFinding.CDI_ANNOTATION;
+import static dev.tranche.webhook.guard.GuardFinding.CDI_SPECS;
+import static dev.tranche.webhook.guard.GuardFinding.DEVICE_ANNOTATION;
+import static dev.tranche.webhook.guard.GuardFinding.HOST_DEVICES;
+import static dev.tranche.webhook.guard.GuardFinding.HOST_PROCESSES;
+import static dev.tranche.webhook.guard.GuardFinding.KUBELET_SOCKETS;
+import static dev.tranche.webhook.guard.GuardFinding.MPS_CONTROL;
+import static dev.tranche.webhook.guard.GuardFinding.RUNTIME_CONFIG;
+import static dev.tranche.webhook.guard.GuardFinding.RUNTIME_SOCKET;
 
 import java.util.List;
 import java.util.regex.Pattern;
@@ -21,7 +21,7 @@ import java.util.stream.Collectors;
  *
  * @param place a path; or the key of an annotation, in which {@code *} stands for any text
  */
-record GpuAccessPath(Kind kind, String place, Finding finding) {
+record GpuAccessPath(Kind kind, String place, GuardFinding finding) {
   enum Kind {
     /** A folder or file: the place itself, all in it, and the folders that hold it. */
     PATH,
@@ -86,11 +86,11 @@ record GpuAccessPath(Kind kind, String place, Finding finding) {
           annotation("devices.crio.io"),
           annotation("devices.crio.io/*"));
 
-  private static GpuAccessPath path(String place, Finding finding) {
+  private static GpuAccessPath path(String place, GuardFinding finding) {
     return new GpuAccessPath(Kind.PATH, place, finding);
   }
 
-  private static GpuAccessPath prefix(String place, Finding finding) {
+  private static GpuAccessPath prefix(String place, GuardFinding finding) {
     return new GpuAccessPath(Kind.PATH_PREFIX, place, finding);
   }
 
@@ -98,7 +98,7 @@ record GpuAccessPath(Kind kind, String place, Finding finding) {
     return new GpuAccessPath(Kind.ANNOTATION, key, DEVICE_ANNOTATION);
   }
 
-  /** Returns a pattern of the annotation keys of {@link Finding#DEVICE_ANNOTATION}. */
+  /** Returns a pattern of the annotation keys of {@link GuardFinding#DEVICE_ANNOTATION}. */
   static Pattern deviceAnnotations() {
     return Pattern.compile(
         ALL.stream()

@@ -45,12 +45,8 @@ public final class Guard {
     this.hostPaths = new HostPaths(rules.kubeletRoot());
   }
 
-  public GuardMode mode() {
-    return rules.mode();
-  }
-
   /**
-   * @param mode the namespace's, or {@link #mode()}
+   * @param mode of the pod's namespace
    */
   public Verdict judge(GuardedPod pod, GuardMode mode) {
     if (rules.exemptServiceAccounts().contains(pod.serviceAccount())
@@ -77,7 +73,7 @@ public final class Guard {
       JsonNode security = container.spec().path("securityContext");
       if (security.path("privileged").asBoolean(false)) {
         scan.recordUnremovable(
-            Finding.PRIVILEGED,
+            GuardFinding.PRIVILEGED,
             "container \"%s\" is privileged, so it can access every GPU of its node",
             container.name());
       } else if (hostPid) {
@@ -85,7 +81,7 @@ public final class Guard {
             .ifPresent(
                 capability ->
                     scan.recordUnremovable(
-                        Finding.HOST_PROCESSES,
+                        GuardFinding.HOST_PROCESSES,
                         "container \"%s\" has hostPID and the capability %s, so it can access the"
                             + " files of all processes",
                         container.name(),
@@ -103,9 +99,9 @@ public final class Guard {
     String runtimeClass = spec.path("runtimeClassName").asText("");
     if (runtimeClass.startsWith("nvidia")
         && spec.path("resourceClaims").isEmpty()
-        && !scan.hasFound(Finding.ENV)) {
+        && !scan.hasFound(GuardFinding.ENV)) {
       scan.recordVoided(
-          Finding.RUNTIME_CLASS,
+          GuardFinding.RUNTIME_CLASS,
           "the pod names RuntimeClass \"%s\" and requests no GPU, so it sees none; to monitor GPUs"
               + " it needs the namespace label tranche.dev/guard: exempt",
           runtimeClass);
@@ -162,14 +158,14 @@ public final class Guard {
     }
   }
 
-  private Optional<Finding> finding(String annotation) {
+  private Optional<GuardFinding> finding(String annotation) {
     for (String prefix : rules.cdiAnnotationPrefixes()) {
       if (annotation.startsWith(prefix)) {
-        return Optional.of(Finding.CDI_ANNOTATION);
+        return Optional.of(GuardFinding.CDI_ANNOTATION);
       }
     }
     return DEVICE_ANNOTATIONS.matcher(annotation).matches()
-        ? Optional.of(Finding.DEVICE_ANNOTATION)
+        ? Optional.of(GuardFinding.DEVICE_ANNOTATION)
         : Optional.empty();
   }
 
@@ -180,6 +176,16 @@ public final class Guard {
         || containsGpus(onNode, resources.path("requests"));
   }
 
+  /**
+   * Whether one of the quantities is of GPUs, and of a resource that the node has.
+   *
+   * <p>The scheduler keeps a pod off nodes that lack what it requests. A pod that names its node
+   * skips the scheduler. The kubelet runs it even without the device, so its request alone proves
+   * nothing.
+   *
+   * @param onNode what the node has that spec.nodeName names; empty where that is not known, so
+   *     that a requested GPU is not taken away
+   */
   private boolean containsGpus(Set<String> onNode, JsonNode quantities) {
     return quantities
         .propertyStream()
@@ -187,19 +193,7 @@ public final class Guard {
             quantity ->
                 isGpuResource(quantity.getKey())
                     && PodView.count(quantity.getValue()) > 0
-                    && mayHave(onNode, quantity.getKey()));
-  }
-
-  /**
-   * Whether the node that spec.nodeName names has the resource.
-   *
-   * <p>The scheduler keeps a pod off nodes that lack what it requests. A pod that names its node
-   * skips the scheduler. The kubelet runs it even without the device, so its request alone proves
-   * nothing. Nothing is known of a node without our labels, so there a requested GPU is not taken
-   * away.
-   */
-  private static boolean mayHave(Set<String> onNode, String resource) {
-    return onNode.isEmpty() || onNode.contains(resource);
+                    && (onNode.isEmpty() || onNode.contains(quantity.getKey())));
   }
 
   /**

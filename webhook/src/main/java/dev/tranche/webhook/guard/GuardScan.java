@@ -34,36 +34,36 @@ final class GuardScan {
    *
    * @return whether to remove it
    */
-  boolean recordRemovable(Finding finding, String template, Object... values) {
+  boolean recordRemovable(GuardFinding finding, String template, Object... values) {
     Outcome outcome = mode == GuardMode.VOID ? Outcome.VOIDED : Outcome.AUDITED;
     add(finding, outcome, false, template, values);
     return mode == GuardMode.VOID;
   }
 
   /** Records GPUs that the void takes from a pod, in every mode that injects it. */
-  void recordVoided(Finding finding, String template, Object... values) {
+  void recordVoided(GuardFinding finding, String template, Object... values) {
     if (injectsVoid()) {
       addFound(finding, Outcome.VOIDED, false, template, values);
     }
   }
 
-  boolean hasFound(Finding finding) {
+  boolean hasFound(GuardFinding finding) {
     return found.stream().anyMatch(outcome -> outcome.finding() == finding);
   }
 
   /** Records a finding that no patch can remove. */
-  void recordUnremovable(Finding finding, String template, Object... values) {
+  void recordUnremovable(GuardFinding finding, String template, Object... values) {
     add(finding, Outcome.AUDITED, false, template, values);
   }
 
   /** Records something that most pods do, without a warning to the user. */
-  void recordWithoutWarning(Finding finding, String template, Object... values) {
+  void recordWithoutWarning(GuardFinding finding, String template, Object... values) {
     add(finding, Outcome.AUDITED, true, template, values);
   }
 
   /** The API server's policies say what deny refuses, and why. */
   private void add(
-      Finding finding, Outcome outcome, boolean common, String template, Object... values) {
+      GuardFinding finding, Outcome outcome, boolean common, String template, Object... values) {
     if (mode != GuardMode.DENY) {
       addFound(finding, outcome, common, template, values);
     }
@@ -71,7 +71,7 @@ final class GuardScan {
 
   /** Makes the users' values printable. Formats no sentence for findings above the maximum. */
   private void addFound(
-      Finding finding, Outcome outcome, boolean common, String template, Object... values) {
+      GuardFinding finding, Outcome outcome, boolean common, String template, Object... values) {
     if (found.size() < FOUND_MAX) {
       Object[] shown = Stream.of(values).map(v -> (Object) Printable.value(v.toString())).toArray();
       found.add(new FindingOutcome(finding, template.formatted(shown), outcome, common));

@@ -4,10 +4,10 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.MissingNode;
 import dev.tranche.webhook.pod.PodView;
 import dev.tranche.webhook.pod.PodView.Container;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /**
  * A pod under review: a new one, or one that gets ephemeral containers.
@@ -37,13 +37,12 @@ public record GuardedPod(String namespace, PodView view, JsonNode before) {
 
   /** Returns the containers that may still be changed: all of a new pod, and new ephemeral ones. */
   List<Container> containers() {
-    var containers = new ArrayList<>(creation() ? view.containers() : List.of());
     Set<String> known =
         new PodView(before)
             .ephemeralContainers().stream().map(Container::name).collect(Collectors.toSet());
-    view.ephemeralContainers().stream()
-        .filter(container -> !known.contains(container.name()))
-        .forEach(containers::add);
-    return containers;
+    return Stream.concat(
+            creation() ? view.containers().stream() : Stream.of(),
+            view.ephemeralContainers().stream().filter(c -> !known.contains(c.name())))
+        .toList();
   }
 }

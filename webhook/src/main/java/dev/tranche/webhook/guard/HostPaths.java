@@ -27,7 +27,8 @@ final class HostPaths {
     var places = new ArrayList<>(GpuAccessPath.ALL);
     for (String folder : GpuAccessPath.KUBELET_FOLDERS) {
       places.add(
-          new GpuAccessPath(GpuAccessPath.Kind.PATH, root + "/" + folder, Finding.KUBELET_SOCKETS));
+          new GpuAccessPath(
+              GpuAccessPath.Kind.PATH, root + "/" + folder, GuardFinding.KUBELET_SOCKETS));
     }
     this.places = List.copyOf(places);
   }
@@ -49,12 +50,12 @@ final class HostPaths {
     }
   }
 
-  private Optional<Finding> finding(String named) {
+  private Optional<GuardFinding> finding(String named) {
     String real = withoutProcess(named);
     // /var/run is a link to /run.
     String path = isAtOrBelow(real, "/var/run") ? real.substring("/var".length()) : real;
     if (PROCESS.matcher(path).matches()) {
-      return Optional.of(Finding.HOST_PROCESSES);
+      return Optional.of(GuardFinding.HOST_PROCESSES);
     }
     return places.stream()
         .filter(place -> place.isReachableFrom(path))

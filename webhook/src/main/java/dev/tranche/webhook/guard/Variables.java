@@ -79,14 +79,14 @@ final class Variables {
         scan.replace(container, "env", without(container, watched));
       }
       if (!settable.isEmpty()) {
-        scan.recordUnremovable(Finding.ENV_FROM, envFromTemplate(settable), container.name());
+        scan.recordUnremovable(GuardFinding.ENV_FROM, envFromTemplate(settable), container.name());
       }
     } else if (remove) {
       scan.replace(container, "env", without(container, watched).add(voidVariable()));
     } else if (mayUseNvidiaRuntime && !named && scan.injectsVoid()) {
       putVoid(container, scan);
     } else if (!named && !settable.isEmpty()) {
-      scan.recordWithoutWarning(Finding.ENV_FROM, envFromTemplate(settable), container.name());
+      scan.recordWithoutWarning(GuardFinding.ENV_FROM, envFromTemplate(settable), container.name());
     }
   }
 
@@ -95,19 +95,19 @@ final class Variables {
     String name = variable.path("name").asText("");
     if (LIMITS.contains(name)) {
       return scan.recordRemovable(
-          Finding.SHARE_LIMIT,
+          GuardFinding.SHARE_LIMIT,
           "container \"%s\" sets %s, which is derived from its share",
           container.name(),
           name);
     }
     return variable.path("valueFrom").isObject()
         ? scan.recordRemovable(
-            Finding.ENV_VALUE_FROM,
+            GuardFinding.ENV_VALUE_FROM,
             "container \"%s\" sets %s from a field, ConfigMap or Secret",
             container.name(),
             name)
         : scan.recordRemovable(
-            Finding.ENV,
+            GuardFinding.ENV,
             "container \"%s\" sets %s to \"%s\"",
             container.name(),
             name,

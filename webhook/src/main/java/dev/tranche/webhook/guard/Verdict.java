@@ -10,7 +10,7 @@ import java.util.List;
  */
 public record Verdict(Mutation mutation, List<FindingOutcome> found) {
   /** The pod stays as it is, and nothing is said. */
-  public static final Verdict UNCHANGED = of(new Mutation.Unchanged(List.of()));
+  public static final Verdict UNCHANGED = of(Mutation.UNCHANGED);
 
   public static Verdict of(Mutation mutation) {
     return new Verdict(mutation, List.of());

@@ -1,8 +1,8 @@
 package dev.tranche.webhook.metrics;
 
 import dev.tranche.process.meters.Meters;
-import dev.tranche.webhook.guard.Finding;
 import dev.tranche.webhook.guard.FindingOutcome;
+import dev.tranche.webhook.guard.GuardFinding;
 import dev.tranche.webhook.pod.Denial;
 import dev.tranche.webhook.pod.Mutation;
 import io.micrometer.core.instrument.Counter;
@@ -74,7 +74,7 @@ public final class WebhookMetrics extends Meters {
           .forEach(outcome -> admissions(review, outcome, NO_REASON));
       reasons(review).forEach(reason -> admissions(review, Outcome.DENIED, reason));
     }
-    for (Finding finding : Finding.values()) {
+    for (GuardFinding finding : GuardFinding.values()) {
       for (FindingOutcome.Outcome outcome : FindingOutcome.Outcome.values()) {
         guardFindings(finding, outcome);
       }
@@ -108,7 +108,7 @@ public final class WebhookMetrics extends Meters {
         reason);
   }
 
-  private Counter guardFindings(Finding finding, FindingOutcome.Outcome outcome) {
+  private Counter guardFindings(GuardFinding finding, FindingOutcome.Outcome outcome) {
     return counter(
         "tranche_webhook_guard_findings",
         "Findings in pods: ways to access GPUs that they were not granted",
@@ -124,8 +124,8 @@ public final class WebhookMetrics extends Meters {
 
   public void answered(ReviewKind review, Mutation mutation, long tookNanos) {
     switch (mutation) {
-      case Mutation.Unchanged unchanged -> count(review, Outcome.UNCHANGED);
-      case Mutation.Patched patched -> count(review, Outcome.PATCHED);
+      case Mutation.Admitted admitted ->
+          count(review, admitted.patch().isEmpty() ? Outcome.UNCHANGED : Outcome.PATCHED);
       case Mutation.Denied denied ->
           admissions(review, Outcome.DENIED, denied.reason()).increment();
     }

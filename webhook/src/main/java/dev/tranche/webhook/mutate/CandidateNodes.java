@@ -97,7 +97,7 @@ record CandidateNodes(
    * Keeps a pod with hostPID off nodes that share GPUs by MPS, also off those that only do so after
    * its admission.
    */
-  static void requireNoMps(PodView pod, NodeAffinityPatch affinity) {
+  static void requireNoMps(PodView pod, RequiredNodeAffinity affinity) {
     if (hostPid(pod)) {
       affinity.require(Names.LABEL_SHARING_STRATEGY, "NotIn", List.of("mps"));
     }
@@ -121,7 +121,7 @@ record CandidateNodes(
    * requirement excludes models, since a node without the label may have the right one. So may a
    * node with several models, whose label names only one of them; that name is not excluded.
    */
-  static void requireModel(PodView pod, List<GpuNode> nodes, NodeAffinityPatch affinity) {
+  static void requireModel(PodView pod, List<GpuNode> nodes, RequiredNodeAffinity affinity) {
     Set<String> ofMixed =
         nodes.stream()
             .filter(GpuNode::mixed)

@@ -98,7 +98,10 @@ final class ForeignNodes {
    * off: a toleration can be added later.
    */
   static void requireNoneOfOurs(
-      PodView pod, MutationRules.Cluster cluster, MutationRules rules, NodeAffinityPatch affinity) {
+      PodView pod,
+      MutationRules.Cluster cluster,
+      MutationRules rules,
+      RequiredNodeAffinity affinity) {
     var selection = new NodeSelection(pod.spec());
     if (optsOut(pod, rules) || cluster.nodes().stream().anyMatch(selection::admits)) {
       affinity.require(Names.LABEL_REPLICAS_PER_GPU, "DoesNotExist", List.of());
@@ -109,7 +112,8 @@ final class ForeignNodes {
    * Keeps replicas that no extender places off nodes of a DRA driver: each would be a whole GPU. A
    * pod with a nodeName gets no requirement, since the kubelet would fail it.
    */
-  static void requireNoDra(PodView pod, MutationRules.Cluster cluster, NodeAffinityPatch affinity) {
+  static void requireNoDra(
+      PodView pod, MutationRules.Cluster cluster, RequiredNodeAffinity affinity) {
     if (!hasNodeName(pod)
         && new NodeSelection(pod.spec()).admitsLabel(Names.SERVED_BY, Names.DRA)
         && cluster.foreign().stream().anyMatch(GpuNode::servedByDra)) {

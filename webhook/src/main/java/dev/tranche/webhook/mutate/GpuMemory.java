@@ -245,7 +245,7 @@ record GpuMemory(
    * Keeps the pod on these nodes. This is required even if all nodes agree: on a GPU with other
    * memory, the replicas would be another amount.
    */
-  void require(NodeAffinityPatch affinity) {
+  void require(RequiredNodeAffinity affinity) {
     if (!totalsMib.isEmpty()) {
       affinity.require(Names.LABEL_MEMORY, "In", totalsMib);
     }

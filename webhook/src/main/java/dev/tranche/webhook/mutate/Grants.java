@@ -53,7 +53,7 @@ record Grants(List<Grant> list, ReplicaGranularity granularity, GpuMemory memory
     }
     List<Grant> grants = Grant.of(requests, granularity.replicasPerGpu(), memory.usableBytes());
     var granted = new Grants(grants, granularity, memory);
-    PodRules.check(pod, requests, granted, resource, numbersCountGpus, messages);
+    ShareRules.check(pod, requests, granted, resource, numbersCountGpus, messages);
     LimitRules.check(pod, granted, rules.memory(), messages);
     if (messages.denied()) {
       return Optional.empty();
@@ -71,7 +71,7 @@ record Grants(List<Grant> list, ReplicaGranularity granularity, GpuMemory memory
    *
    * @param besideForeign whether other nodes would count the number in another way
    */
-  void require(NodeAffinityPatch affinity, boolean besideForeign) {
+  void require(RequiredNodeAffinity affinity, boolean besideForeign) {
     if (granularity.pinned() || besideForeign) {
       String replicas = String.valueOf(granularity.replicasPerGpu());
       affinity.require(Names.LABEL_REPLICAS_PER_GPU, "In", List.of(replicas));

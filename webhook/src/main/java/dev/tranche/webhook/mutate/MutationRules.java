@@ -76,17 +76,9 @@ public record MutationRules(
    * @param limits of the driver's
    */
   public record Memory(long reserveBytes, long defaultBytes, Limits limits) {
-    /** More than drivers are seen to keep of a data-centre GPU (about 450 MiB of a T4). */
-    public static final Memory DEFAULT = new Memory(640L << 20, 0);
-
     /** Whether a request by memory is converted where no node states its memory. */
     boolean isAssumed() {
       return defaultBytes > reserveBytes;
-    }
-
-    /** Of nodes without limits. */
-    public Memory(long reserveBytes, long defaultBytes) {
-      this(reserveBytes, defaultBytes, new Limits(false, true));
     }
   }
 
@@ -112,11 +104,6 @@ public record MutationRules(
       boolean runtimeClassExists,
       Function<GpuNode, Optional<GrantedGpus>> granted,
       String reviewUid) {
-    /** A cluster without foreign nodes, whose nodes do not say how much is granted. */
-    public Cluster(List<GpuNode> nodes, boolean runtimeClassExists) {
-      this(nodes, List.of(), runtimeClassExists, node -> Optional.empty(), "");
-    }
-
     /** The same for another request. */
     public Cluster of(String reviewUid) {
       return new Cluster(nodes, foreign, runtimeClassExists, granted, reviewUid);

@@ -71,14 +71,14 @@ public final class PodMutator {
         OwnersPod.of(
             arrived, added, rules.resource(), keeps ? label -> false : OF_CLUSTER::contains);
     var messages = new Messages();
-    Decision decision = decide(owners, cluster, messages);
+    PodDecision decision = decide(owners, cluster, messages);
     return messages.denied()
         ? Denied.of(messages.problems())
         : new PodWriter(owners, rules, messages).write(decision, cluster.runtimeClassExists());
   }
 
   private static Optional<Problem> aboveAnyNode(PodView pod, String resource) {
-    return SizeLimits.aboveAnyNode(PodRules.requests(pod, List.of(), resource), "of " + resource);
+    return SizeLimits.aboveAnyNode(ShareRules.requests(pod, List.of(), resource), "of " + resource);
   }
 
   /**
@@ -94,7 +94,7 @@ public final class PodMutator {
   }
 
   /** Decides, unless the messages deny the pod. */
-  private Decision decide(OwnersPod owners, MutationRules.Cluster cluster, Messages messages) {
+  private PodDecision decide(OwnersPod owners, MutationRules.Cluster cluster, Messages messages) {
     PodView pod = owners.pod();
     boolean other = isOtherScheduler(pod.text("schedulerName"));
     Optional<String> share = GpuRequests.firstKey(pod.annotations());
@@ -111,20 +111,17 @@ public final class PodMutator {
     if (other ? !requestsOurResource(pod) : share.isEmpty() && isOnOtherNode(pod, cluster)) {
       return leave(owners);
     }
-    Translation translation =
+    PodView translated =
         Translation.of(pod, other ? Set.of() : rules.dialects(), rules.resource(), messages);
-    return requestsOurResource(translation.view())
-            && ForeignNodes.keep(translation.view(), cluster, rules)
-        ? byOthers(owners, translation, cluster, messages)
-        : byPlugin(owners, translation, other, cluster, messages);
+    return requestsOurResource(translated) && ForeignNodes.keep(translated, cluster, rules)
+        ? byOthers(owners, translated, cluster, messages)
+        : byPlugin(owners, translated, other, cluster, messages);
   }
 
   /** Leaves the pod as its owner wrote it. */
-  private Decision leave(OwnersPod owners) {
-    return Decision.leave(
-        Translation.of(owners.pod(), Set.of(), rules.resource(), new Messages()),
-        false,
-        new NodeAffinityPatch(owners, owners.pod()));
+  private static PodDecision leave(OwnersPod owners) {
+    return PodDecision.leave(
+        owners.pod(), false, new RequiredNodeAffinity(owners.pod(), owners.added()));
   }
 
   /**
@@ -132,13 +129,12 @@ public final class PodMutator {
    * scheduler stays: two schedulers that allocate devices of one DRA driver could give both the
    * same one.
    */
-  private Decision byOthers(
-      OwnersPod owners, Translation translation, MutationRules.Cluster cluster, Messages messages) {
-    PodView pod = translation.view();
-    var affinity = new NodeAffinityPatch(owners, pod);
+  private PodDecision byOthers(
+      OwnersPod owners, PodView pod, MutationRules.Cluster cluster, Messages messages) {
+    var affinity = new RequiredNodeAffinity(pod, owners.added());
     ForeignNodes.requireNoneOfOurs(pod, cluster, rules, affinity);
     PlacementAnnotations.warnOfUnknown(pod.annotations(), messages);
-    return Decision.leave(translation, true, affinity);
+    return PodDecision.leave(pod, true, affinity);
   }
 
   /**
@@ -146,18 +142,17 @@ public final class PodMutator {
    * scheduler. Only its number of whole GPUs is written as replicas, so that it means the same
    * whoever places the pod.
    */
-  private Decision byPlugin(
+  private PodDecision byPlugin(
       OwnersPod owners,
-      Translation translation,
+      PodView pod,
       boolean other,
       MutationRules.Cluster cluster,
       Messages messages) {
-    PodView pod = translation.view();
     boolean countsGpus = countsGpus(pod, cluster);
     GpuRequests requests = requests(pod, other, countsGpus, messages);
-    var affinity = new NodeAffinityPatch(owners, pod);
+    var affinity = new RequiredNodeAffinity(pod, owners.added());
     if (messages.denied()) {
-      return Decision.leave(translation, false, affinity);
+      return PodDecision.leave(pod, false, affinity);
     }
     boolean numbered = requestsOurResource(pod);
     boolean placed = !other && (numbered || !requests.isEmpty());
@@ -189,7 +184,7 @@ public final class PodMutator {
     if (!other) {
       warn(pod, numbered, requests, messages);
     }
-    return new Decision(translation, false, affinity, grants, requests.chosen(), placed);
+    return new PodDecision(pod, false, affinity, grants, requests.chosen(), placed);
   }
 
   /** Reads the pod's annotations and numbers. */

@@ -26,11 +26,7 @@ import java.util.Map;
  */
 public final class PodUpdate {
   private static final String[] TERMS = {
-    "spec",
-    "affinity",
-    "nodeAffinity",
-    "requiredDuringSchedulingIgnoredDuringExecution",
-    "nodeSelectorTerms"
+    "spec", "affinity", "nodeAffinity", PodView.REQUIRED, "nodeSelectorTerms"
   };
 
   private final MutationRules rules;
@@ -125,9 +121,9 @@ public final class PodUpdate {
 
   /** Writes the terms of node affinity where the update states them as the pod's owner did. */
   private void restoreTerms() {
-    JsonNode terms = PodView.requiredTerms(after.spec());
-    JsonNode known = PodView.requiredTerms(before.arrived().spec());
-    JsonNode owners = PodView.requiredTerms(before.pod().spec());
+    JsonNode terms = after.requiredTerms();
+    JsonNode known = before.arrived().requiredTerms();
+    JsonNode owners = before.pod().requiredTerms();
     if (!terms.isEmpty() && !terms.equals(known) && terms.equals(owners)) {
       patch.add(known, TERMS);
     }

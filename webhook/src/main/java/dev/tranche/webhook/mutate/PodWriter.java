@@ -4,8 +4,8 @@ import static java.util.stream.Collectors.joining;
 import static java.util.stream.Collectors.toSet;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import com.fasterxml.jackson.databind.node.TextNode;
 import dev.tranche.api.Names;
 import dev.tranche.webhook.pod.Added;
 import dev.tranche.webhook.pod.JsonPatch;
@@ -23,7 +23,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.function.Function;
 
-/** Writes what is decided about a pod, as a patch of the pod that arrived. */
+/** Writes what is decided into the owner's pod: the patch makes that of the pod that arrived. */
 final class PodWriter {
   /** The extender trusts these annotations, so what the user wrote there does not stay. */
   private static final List<String> RESULTS =
@@ -41,7 +41,6 @@ final class PodWriter {
   private final OwnersPod owners;
   private final MutationRules rules;
   private final Messages messages;
-  private final JsonPatch patch = new JsonPatch();
 
   PodWriter(OwnersPod owners, MutationRules rules, Messages messages) {
     this.owners = owners;
@@ -52,97 +51,74 @@ final class PodWriter {
   /**
    * @param runtimeClassExists whether the cluster has the RuntimeClass of GPU pods
    */
-  Mutation write(Decision decision, boolean runtimeClassExists) {
-    decision.translation().write(patch);
-    writeNumbers(decision.grants());
-    Optional<Problem> large = decision.affinity().write(patch);
+  Mutation write(PodDecision decision, boolean runtimeClassExists) {
+    PodView pod = decision.pod();
+    decision.grants().forEach(this::write);
+    warnOfNumbersTakenBack(decision.grants());
+    Optional<Problem> large = decision.affinity().write();
     if (large.isPresent()) {
       return Mutation.Denied.of(List.of(large.get()));
     }
-    var added = new Added(decision.affinity().added(), writeScheduler(decision.placed()));
-    PodView pod = decision.translation().view();
-    if (decision.placed()
+    boolean placed = decision.placed();
+    var added =
+        new Added(
+            decision.affinity().added(),
+            placed && !pod.text("schedulerName").equals(rules.schedulerName())
+                ? rules.schedulerName()
+                : "");
+    if (!added.schedulerName().isEmpty()) {
+      PodView.object(pod.pod(), "spec").put("schedulerName", added.schedulerName());
+    }
+    if (placed
         && runtimeClassExists
         && !rules.runtimeClass().isEmpty()
         && pod.text("runtimeClassName").isEmpty()) {
-      patch.add(rules.runtimeClass(), "spec", "runtimeClassName");
+      PodView.object(pod.pod(), "spec").put("runtimeClassName", rules.runtimeClass());
     }
-    decision
-        .chosen()
-        .ifPresent(
-            chosen ->
-                patch.add(
-                    chosen.container().name(), "metadata", "annotations", Names.GPU_CONTAINER));
     writeResults(results(decision, added), pod);
+    JsonPatch patch = JsonPatch.between(owners.arrived().pod(), pod.pod());
     return Mutation.admitted(patch, messages.warnings());
   }
 
-  /** Writes the grants, and the owner's numbers where Tranche had written others. */
-  private void writeNumbers(List<Grant> grants) {
+  /** Writes a container's replicas into its requests and limits, which must be equal. */
+  private void write(Grant grant) {
+    Container container = grant.request().container();
+    JsonNode present = owners.arrived(container).spec().path("resources");
+    ObjectNode resources = PodView.object(container.spec(), "resources");
+    for (String section : List.of("limits", "requests")) {
+      // Kubernetes' own spelling of the number, 10k for instance, is left alone.
+      JsonNode number = present.path(section).path(rules.resource());
+      PodView.object(resources, section)
+          .set(
+              rules.resource(),
+              PodView.count(number) == grant.replicas()
+                  ? number
+                  : TextNode.valueOf(String.valueOf(grant.replicas())));
+    }
+  }
+
+  private void warnOfNumbersTakenBack(List<Grant> grants) {
     String resource = rules.resource();
-    grants.forEach(grant -> writeGrant(grant, resource));
     Set<Container> granted = grants.stream().map(g -> g.request().container()).collect(toSet());
     owners
         .numbers()
         .forEach(
             (container, gpus) -> {
-              if (!granted.contains(container) && container.requested(resource) != gpus) {
-                takeBack(container, gpus, resource);
+              long arrived = container.requested(resource);
+              if (!granted.contains(container) && arrived != gpus) {
+                messages.warn(
+                    Warning.NUMBER_TAKEN_BACK.of(
+                        container.name(), resource, arrived, gpus, Names.GPU_FRACTION));
               }
             });
   }
 
-  /** Writes a container's replicas into its requests and limits, which must be equal. */
-  private void writeGrant(Grant grant, String resource) {
-    Container arrived = owners.arrived(grant.request().container());
-    JsonNode present = arrived.spec().path("resources");
-    ObjectNode resources = object(grant.request().container().spec().path("resources"));
-    for (String section : List.of("limits", "requests")) {
-      ObjectNode quantities = object(resources.path(section));
-      // Kubernetes' own spelling of the number, 10k for instance, is left alone.
-      JsonNode number = present.path(section).path(resource);
-      if (PodView.count(number) == grant.replicas()) {
-        quantities.set(resource, number);
-      } else {
-        quantities.put(resource, String.valueOf(grant.replicas()));
-      }
-      resources.set(section, quantities);
-    }
-    if (!resources.equals(present)) {
-      patch.add(resources, arrived.path("resources"));
-    }
-  }
-
-  private static ObjectNode object(JsonNode node) {
-    return node instanceof ObjectNode object
-        ? object.deepCopy()
-        : JsonNodeFactory.instance.objectNode();
-  }
-
-  private void takeBack(Container container, int gpus, String resource) {
-    for (String section : List.of("limits", "requests")) {
-      if (container.spec().path("resources").path(section).has(resource)) {
-        patch.add(String.valueOf(gpus), container.path("resources", section, resource));
-      }
-    }
-    messages.warn(
-        Warning.NUMBER_TAKEN_BACK.of(
-            container.name(), resource, container.requested(resource), gpus, Names.GPU_FRACTION));
-  }
-
-  /** Returns the name of the scheduler if it is not the owner's. */
-  private String writeScheduler(boolean placed) {
-    String owner = owners.pod().text("schedulerName");
-    String name = placed && !rules.schedulerName().isEmpty() ? rules.schedulerName() : owner;
-    if (!name.equals(owners.arrived().text("schedulerName"))) {
-      patch.add(name, "spec", "schedulerName");
-    }
-    return name.equals(owner) ? "" : name;
-  }
-
-  private static Map<String, String> results(Decision decision, Added added) {
+  private static Map<String, String> results(PodDecision decision, Added added) {
     var results = new HashMap<String, String>();
     added.text().ifPresent(text -> results.put(Names.ADDED, text));
+    decision
+        .chosen()
+        .ifPresent(chosen -> results.put(Names.GPU_CONTAINER, chosen.container().name()));
     if (decision.byOthers()) {
       results.put(Names.SERVED_BY, Names.OTHER);
     }
@@ -171,21 +147,11 @@ final class PodWriter {
         .collect(joining(","));
   }
 
-  /**
-   * @param pod as it is after what the patch has done so far
-   */
-  private void writeResults(Map<String, String> results, PodView pod) {
-    if (!results.isEmpty() && !pod.pod().path("metadata").path("annotations").isObject()) {
-      patch.add(JsonNodeFactory.instance.objectNode(), "metadata", "annotations");
-    }
-    Map<String, String> annotations = owners.arrived().annotations();
-    for (String key : RESULTS) {
-      String value = results.get(key);
-      if (value != null && !value.equals(annotations.get(key))) {
-        patch.add(value, "metadata", "annotations", key);
-      } else if (value == null && annotations.containsKey(key)) {
-        patch.remove("metadata", "annotations", key);
-      }
+  private static void writeResults(Map<String, String> results, PodView pod) {
+    if (!results.isEmpty() || !pod.annotations().isEmpty()) {
+      ObjectNode annotations = PodView.object(PodView.object(pod.pod(), "metadata"), "annotations");
+      annotations.remove(RESULTS);
+      results.forEach(annotations::put);
     }
   }
 }

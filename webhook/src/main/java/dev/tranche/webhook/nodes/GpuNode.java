@@ -7,7 +7,6 @@ import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.OptionalLong;
 import java.util.regex.Pattern;
-import org.jspecify.annotations.Nullable;
 
 /**
  * A node with GPUs, Tranche's or a foreign one. Its labels are read once, since every pod that
@@ -17,9 +16,6 @@ public final class GpuNode {
   private static final String LABEL_COUNT = "nvidia.com/gpu.count";
   private static final Pattern POSITIVE = Pattern.compile("[1-9]\\d{0,8}");
   private static final long MIB = 1L << 20;
-
-  /** The node plugin's maximum. With more replicas, those of a share could exceed an int. */
-  private static final int REPLICAS_MAX = RequestBounds.REPLICAS_MAX;
 
   private final String name;
   private final Map<String, String> labels;
@@ -33,11 +29,6 @@ public final class GpuNode {
   private final Optional<String> product;
   private final boolean servedByDra;
   private final boolean tranches;
-
-  /** A node of one model, whose capacity is not known. */
-  public GpuNode(String name, Map<String, String> labels) {
-    this(name, labels, Map.of(), Taints.NONE);
-  }
 
   /**
    * @param labels all labels, since pods select by any of them
@@ -151,17 +142,17 @@ public final class GpuNode {
     return "mps".equals(labels.get(Names.LABEL_SHARING_STRATEGY));
   }
 
+  /** With more than the node plugin's maximum, the replicas of a share could exceed an int. */
   private OptionalInt labelledReplicas() {
     OptionalInt labelled = positiveLabel(Names.LABEL_REPLICAS_PER_GPU);
-    return !tranches || labelled.orElse(0) > REPLICAS_MAX ? OptionalInt.empty() : labelled;
+    return !tranches || labelled.orElse(0) > RequestBounds.REPLICAS_MAX
+        ? OptionalInt.empty()
+        : labelled;
   }
 
   private OptionalInt positiveLabel(String label) {
-    return positive(labels.get(label));
-  }
-
-  private static OptionalInt positive(@Nullable String text) {
-    return text != null && POSITIVE.matcher(text).matches()
+    String text = labels.getOrDefault(label, "");
+    return POSITIVE.matcher(text).matches()
         ? OptionalInt.of(Integer.parseInt(text))
         : OptionalInt.empty();
   }

@@ -32,7 +32,7 @@ public final class NodeSelection {
                 nodeSelector.add(
                     new Requirement(
                         false, key, "In", Set.of(value.asText("")), LabelOperator.NO_NUMBER)));
-    JsonNode required = PodView.requiredTerms(podSpec);
+    JsonNode required = PodView.requiredTerms(podSpec.path("affinity"));
     terms = required.isArray() ? terms(required) : null;
   }
 

@@ -24,7 +24,6 @@ public record Added(Set<JsonNode> requirements, String schedulerName) {
   /** A tree of so many characters takes some 3 MB. */
   private static final int CHARS_MAX = 64 << 10;
 
-  private static final String REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution";
   private static final ObjectMapper JSON = new ObjectMapper();
 
   public static Added of(PodView pod) {
@@ -59,12 +58,8 @@ public record Added(Set<JsonNode> requirements, String schedulerName) {
     Predicate<JsonNode> removed =
         expression ->
             requirements.contains(expression) && labels.test(expression.path("key").asText(""));
-    if (!(affinity.path("nodeAffinity") instanceof ObjectNode nodes)
-        || !(nodes.path(REQUIRED).path("nodeSelectorTerms") instanceof ArrayNode terms)) {
-      return;
-    }
     boolean anyNode = false;
-    for (JsonNode term : terms) {
+    for (JsonNode term : PodView.requiredTerms(affinity)) {
       if (term.path("matchExpressions") instanceof ArrayNode expressions
           && !expressions.isEmpty()
           && expressions.removeIf(removed).isEmpty()) {
@@ -74,7 +69,7 @@ public record Added(Set<JsonNode> requirements, String schedulerName) {
     }
     if (anyNode) {
       // The owner's pod goes to any node, whereas an empty term matches none.
-      nodes.remove(REQUIRED);
+      PodView.object(affinity, "nodeAffinity").remove(PodView.REQUIRED);
     }
   }
 }

@@ -2,7 +2,6 @@ package dev.tranche.webhook.pod;
 
 import dev.tranche.api.Printable;
 import java.util.Locale;
-import java.util.stream.Stream;
 
 /**
  * The reasons for which a pod is denied. Each message states the value, what is wrong, and what is
@@ -104,14 +103,8 @@ public enum Denial {
     this.template = template;
   }
 
-  /** Formats the message. Makes all text values printable, in case the caller has not done so. */
   public Problem of(Object... values) {
-    return new Problem(
-        this,
-        template.formatted(
-            Stream.of(values)
-                .map(v -> v instanceof String s ? Printable.message(s) : v)
-                .toArray()));
+    return new Problem(this, Printable.sentence(template, values));
   }
 
   /** As metrics spell it. */

@@ -1,37 +1,29 @@
 package dev.tranche.webhook.pod;
 
+import com.fasterxml.jackson.databind.node.ArrayNode;
 import java.util.List;
 
 /** The outcome of a pod's mutation at admission. */
 public sealed interface Mutation {
+  /** The pod stays as it is, and nothing is said. */
+  Mutation UNCHANGED = admitted(new JsonPatch(), List.of());
+
   /** Returns the sentences that the user's client shows beside an admitted pod. */
   default List<String> warnings() {
     return List.of();
   }
 
-  /**
-   * The pod is admitted.
-   *
-   * @param patch may be empty
-   */
   static Mutation admitted(JsonPatch patch, List<String> warnings) {
-    return patch.isEmpty() ? new Unchanged(warnings) : new Patched(patch, warnings);
+    return new Admitted(patch.operations(), warnings);
   }
 
   /**
-   * The pod is admitted unchanged.
+   * The pod is admitted.
    *
+   * @param patch empty if it stays as it is
    * @param warnings sentences that the user's client shows
    */
-  record Unchanged(List<String> warnings) implements Mutation {}
-
-  /**
-   * The pod is admitted with a patch.
-   *
-   * @param patch the patch; not empty
-   * @param warnings sentences that the user's client shows
-   */
-  record Patched(JsonPatch patch, List<String> warnings) implements Mutation {}
+  record Admitted(ArrayNode patch, List<String> warnings) implements Mutation {}
 
   /**
    * The pod is denied.

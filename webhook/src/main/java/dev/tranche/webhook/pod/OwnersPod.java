@@ -18,7 +18,7 @@ import java.util.function.Predicate;
  * restored or copied to where that would be something else, and webhooks are called twice.
  *
  * @param arrived the pod of the review
- * @param pod the same with the owner's numbers, requirements and scheduler
+ * @param pod a copy with the owner's numbers, requirements and scheduler, which may be changed
  * @param numbers the whole GPUs for which Tranche has written replicas
  * @param added what Tranche has added to the pod that arrived
  */
@@ -33,9 +33,6 @@ public record OwnersPod(
   public static OwnersPod of(
       PodView arrived, Added added, String resource, Predicate<String> takenBack) {
     Map<Container, Integer> numbers = numbers(arrived, resource);
-    if (numbers.isEmpty() && added.equals(Added.NOTHING)) {
-      return new OwnersPod(arrived, arrived, numbers, added);
-    }
     JsonNode copy = arrived.pod().deepCopy();
     JsonNode spec = copy.path("spec");
     numbers.forEach(
@@ -50,7 +47,7 @@ public record OwnersPod(
           }
         });
     if (!numbers.isEmpty()) {
-      ((ObjectNode) copy.at("/metadata/annotations"))
+      PodView.object(copy.path("metadata"), "annotations")
           .put(
               Names.GPUS_REQUESTED,
               numbers.entrySet().stream()

@@ -1,12 +1,12 @@
 package dev.tranche.webhook.pod;
 
-import com.fasterxml.jackson.core.JsonPointer;
 import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.tranche.api.Demand;
 import dev.tranche.api.Names;
 import dev.tranche.api.Quantity;
 import dev.tranche.api.RequestBounds;
-import java.util.ArrayList;
 import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -14,6 +14,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -22,20 +23,23 @@ import org.jspecify.annotations.Nullable;
  * that fields of newer API versions survive.
  */
 public final class PodView {
-  private static final JsonPointer TERMS =
-      JsonPointer.compile(
-          "/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms");
+  public static final String REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution";
 
   private static final String LIMIT_RANGER = "kubernetes.io/limit-ranger";
   private static final int LIMIT_RANGER_CHARS_MAX = 64 << 10;
 
   private final JsonNode pod;
-  private @Nullable Map<String, String> annotations;
-  private @Nullable List<Container> containers;
-  private @Nullable Map<String, Container> byName;
+  private final Map<String, String> annotations;
+  private final List<Container> containers;
 
   public PodView(JsonNode pod) {
     this.pod = pod;
+    var read = new LinkedHashMap<String, String>();
+    pod.path("metadata")
+        .path("annotations")
+        .forEachEntry((key, value) -> read.put(key, value.asText("")));
+    annotations = Collections.unmodifiableMap(read);
+    containers = Stream.concat(containers("initContainers"), containers("containers")).toList();
   }
 
   /**
@@ -107,9 +111,25 @@ public final class PodView {
     return pod.path("spec");
   }
 
-  /** Returns the terms of a spec's required node affinity; missing if there are none. */
-  public static JsonNode requiredTerms(JsonNode spec) {
-    return spec.at(TERMS);
+  public JsonNode requiredTerms() {
+    return requiredTerms(spec().path("affinity"));
+  }
+
+  /** Returns the terms of a required node affinity; missing if there are none. */
+  public static JsonNode requiredTerms(JsonNode affinity) {
+    return affinity.path("nodeAffinity").path(REQUIRED).path("nodeSelectorTerms");
+  }
+
+  /**
+   * Returns the object of that name in another one, and creates it if needed. What is no object,
+   * which the API server sends of no pod, stays as it is.
+   */
+  public static ObjectNode object(JsonNode parent, String name) {
+    return parent.path(name) instanceof ObjectNode known
+        ? known
+        : parent instanceof ObjectNode present
+            ? present.putObject(name)
+            : JsonNodeFactory.instance.objectNode();
   }
 
   public String text(String field) {
@@ -129,18 +149,9 @@ public final class PodView {
         .anyMatch(volume -> volume.has("persistentVolumeClaim") || volume.has("ephemeral"));
   }
 
-  /** Returns the annotations in the order of the pod, as they were at the first call. */
+  /** Returns the annotations in the order of the pod, as they were when it was read. */
   public Map<String, String> annotations() {
-    Map<String, String> known = annotations;
-    if (known == null) {
-      var read = new LinkedHashMap<String, String>();
-      pod.path("metadata")
-          .path("annotations")
-          .forEachEntry((key, value) -> read.put(key, value.asText("")));
-      known = Collections.unmodifiableMap(read);
-      annotations = known;
-    }
-    return known;
+    return annotations;
   }
 
   /** Returns the R that Tranche has written on the pod; 0 if none, or not a number. */
@@ -154,15 +165,7 @@ public final class PodView {
    * then app containers.
    */
   public List<Container> containers() {
-    List<Container> known = containers;
-    if (known == null) {
-      var read = new ArrayList<Container>();
-      collect("initContainers", read);
-      collect("containers", read);
-      known = Collections.unmodifiableList(read);
-      containers = known;
-    }
-    return known;
+    return containers;
   }
 
   public boolean requests(String resource) {
@@ -194,33 +197,27 @@ public final class PodView {
 
   /** Returns the ephemeral containers, which debug the pod while it runs. */
   public List<Container> ephemeralContainers() {
-    var read = new ArrayList<Container>();
-    collect("ephemeralContainers", read);
-    return read;
+    return containers("ephemeralContainers").toList();
   }
 
   /** Returns the first container of that name. */
   public Optional<Container> container(String name) {
-    Map<String, Container> known = byName;
-    if (known == null) {
-      known =
-          containers().stream()
-              .collect(Collectors.toMap(Container::name, c -> c, (first, again) -> first));
-      byName = known;
-    }
-    return Optional.ofNullable(known.get(name));
+    return containers.stream().filter(container -> container.name().equals(name)).findFirst();
   }
 
-  private void collect(String list, List<Container> into) {
-    int index = 0;
-    for (JsonNode spec : spec().path(list)) {
-      Demand.Kind kind =
-          !list.equals("initContainers")
-              ? Demand.Kind.APP
-              : spec.path("restartPolicy").asText("").equals("Always")
-                  ? Demand.Kind.SIDECAR
-                  : Demand.Kind.INIT;
-      into.add(new Container(list, index++, spec.path("name").asText(""), kind, spec));
-    }
+  private Stream<Container> containers(String list) {
+    JsonNode specs = spec().path(list);
+    return IntStream.range(0, specs.size())
+        .mapToObj(
+            index -> {
+              JsonNode spec = specs.path(index);
+              Demand.Kind kind =
+                  !list.equals("initContainers")
+                      ? Demand.Kind.APP
+                      : spec.path("restartPolicy").asText("").equals("Always")
+                          ? Demand.Kind.SIDECAR
+                          : Demand.Kind.INIT;
+              return new Container(list, index, spec.path("name").asText(""), kind, spec);
+            });
   }
 }

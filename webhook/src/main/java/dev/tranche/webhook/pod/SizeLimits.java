@@ -10,28 +10,23 @@ import java.util.Optional;
 
 /** Finds pods whose size would make the work on them more than linear. */
 public final class SizeLimits {
-  private static final int CONTAINERS_MAX = RequestBounds.POD_CONTAINERS_MAX;
-  private static final int EXPRESSIONS_MAX = RequestBounds.EXPRESSIONS_MAX;
-  private static final int VALUES_MAX = RequestBounds.VALUES_MAX;
-  private static final int RESOURCES_MAX = RequestBounds.RESOURCES_MAX;
-
   private SizeLimits() {}
 
   /** Returns the problem; empty if the pod is within the limits. */
   public static Optional<Problem> tooLarge(PodView pod) {
     List<Container> containers = pod.containers();
     int count = containers.size() + pod.spec().path("ephemeralContainers").size();
-    if (count > CONTAINERS_MAX) {
-      return refuse(count + " containers", String.valueOf(CONTAINERS_MAX));
+    if (count > RequestBounds.POD_CONTAINERS_MAX) {
+      return refuse(count + " containers", String.valueOf(RequestBounds.POD_CONTAINERS_MAX));
     }
     for (Container container : containers) {
       for (String section : List.of("limits", "requests")) {
         int resources = container.spec().path("resources").path(section).size();
-        if (resources > RESOURCES_MAX) {
+        if (resources > RequestBounds.RESOURCES_MAX) {
           return refuse(
               "%d resources in %s of container \"%s\""
                   .formatted(resources, section, Printable.value(container.name())),
-              String.valueOf(RESOURCES_MAX));
+              String.valueOf(RequestBounds.RESOURCES_MAX));
         }
       }
     }
@@ -41,7 +36,8 @@ public final class SizeLimits {
   /** Returns whether a pod has more containers than any pod that is admitted. */
   public static boolean hasTooManyContainers(JsonNode pod) {
     JsonNode spec = pod.path("spec");
-    return spec.path("initContainers").size() + spec.path("containers").size() > CONTAINERS_MAX;
+    return spec.path("initContainers").size() + spec.path("containers").size()
+        > RequestBounds.POD_CONTAINERS_MAX;
   }
 
   /**
@@ -73,11 +69,7 @@ public final class SizeLimits {
   public static Optional<Problem> tooMany(JsonNode spec, JsonNode affinity) {
     int expressions = spec.path("nodeSelector").size();
     int values = 0;
-    JsonNode terms =
-        affinity
-            .path("nodeAffinity")
-            .path("requiredDuringSchedulingIgnoredDuringExecution")
-            .path("nodeSelectorTerms");
+    JsonNode terms = PodView.requiredTerms(affinity);
     expressions += terms.size();
     for (JsonNode term : terms) {
       for (String kind : List.of("matchExpressions", "matchFields")) {
@@ -87,13 +79,13 @@ public final class SizeLimits {
         }
       }
     }
-    if (expressions > EXPRESSIONS_MAX) {
+    if (expressions > RequestBounds.EXPRESSIONS_MAX) {
       return refuse(
           expressions + " labels and terms and expressions of node affinity",
-          String.valueOf(EXPRESSIONS_MAX));
+          String.valueOf(RequestBounds.EXPRESSIONS_MAX));
     }
-    return values > VALUES_MAX
-        ? refuse(values + " values in node affinity", String.valueOf(VALUES_MAX))
+    return values > RequestBounds.VALUES_MAX
+        ? refuse(values + " values in node affinity", String.valueOf(RequestBounds.VALUES_MAX))
         : Optional.empty();
   }
 

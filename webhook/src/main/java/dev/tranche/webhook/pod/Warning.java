@@ -1,7 +1,6 @@
 package dev.tranche.webhook.pod;
 
 import dev.tranche.api.Printable;
-import java.util.stream.Stream;
 
 /** The warnings to the owner of a pod that is admitted. docs/errors.md lists them all. */
 public enum Warning {
@@ -78,10 +77,8 @@ public enum Warning {
     this.template = template;
   }
 
-  /** Formats the message. Makes all text values printable, in case the caller has not done so. */
   public String of(Object... values) {
-    return template.formatted(
-        Stream.of(values).map(v -> v instanceof String s ? Printable.message(s) : v).toArray());
+    return Printable.sentence(template, values);
   }
 
   public String template() {

@@ -29,7 +29,6 @@ public record GpuRequests(List<Request> requests, int count, Optional<GpuContain
   /** None at all. */
   public static final GpuRequests NONE = new GpuRequests(List.of(), 1, Optional.empty());
 
-  private static final int COUNT_MAX = RequestBounds.GPUS_MAX;
   private static final long MEMORY_BYTES_MIN = 1L << 20;
   private static final int CONTAINERS_NAMED_MAX = 10;
 
@@ -150,11 +149,11 @@ public record GpuRequests(List<Request> requests, int count, Optional<GpuContain
         long gpus = container.requested(resource);
         if (copied.isPresent()) {
           all.add(copied.get());
-        } else if (gpus > COUNT_MAX) {
+        } else if (gpus > RequestBounds.GPUS_MAX) {
           messages.deny(
               Denial.ABOVE_ANY_NODE.of(
                   "%d GPUs in container \"%s\"".formatted(gpus, Printable.value(container.name())),
-                  COUNT_MAX + " GPUs"));
+                  RequestBounds.GPUS_MAX + " GPUs"));
         } else {
           var wanted = new Wanted.Gpus((int) gpus);
           all.add(new Request(container, wanted, resource, String.valueOf(gpus)));
@@ -283,8 +282,10 @@ public record GpuRequests(List<Request> requests, int count, Optional<GpuContain
       return 1;
     }
     int count = text.matches("[1-9]\\d{0,3}") ? Integer.parseInt(text) : 0;
-    if (count < 1 || count > COUNT_MAX) {
-      messages.deny(Denial.COUNT_MALFORMED.of(Names.GPU_COUNT, Printable.value(text), COUNT_MAX));
+    if (count < 1 || count > RequestBounds.GPUS_MAX) {
+      messages.deny(
+          Denial.COUNT_MALFORMED.of(
+              Names.GPU_COUNT, Printable.value(text), RequestBounds.GPUS_MAX));
       return 1;
     }
     return count;

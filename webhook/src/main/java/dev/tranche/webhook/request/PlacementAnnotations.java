@@ -3,6 +3,7 @@ package dev.tranche.webhook.request;
 import dev.tranche.api.LimitRequest;
 import dev.tranche.api.Names;
 import dev.tranche.api.Printable;
+import dev.tranche.api.RequestBounds;
 import dev.tranche.webhook.pod.Denial;
 import dev.tranche.webhook.pod.Messages;
 import dev.tranche.webhook.pod.PodView;
@@ -19,13 +20,6 @@ public final class PlacementAnnotations {
   private static final String PREFIX = "tranche.dev/";
   private static final int WARNINGS_MAX = 5;
 
-  /** Bounded, since the extender checks a pending pod's list against every model and GPU. */
-  public static final int LIST_ENTRIES_MAX = 64;
-
-  /** Room for as many names, each as long as a label's value may be. */
-  static final int LIST_CHARS_MAX = LIST_ENTRIES_MAX * 66;
-
-  private static final String[] NONE = {};
   private static final Set<String> PLACEMENTS = Set.of("load", "packed", "spread");
   private static final Pattern MODEL = Pattern.compile("!?\\s*[^!\\s].*");
   private static final Pattern UUID = Pattern.compile("!?(GPU|MIG)-\\S+");
@@ -132,13 +126,18 @@ public final class PlacementAnnotations {
     if (text == null) {
       return;
     }
-    String[] items = text.length() > LIST_CHARS_MAX ? NONE : text.split(",", -1);
-    if (items.length == 0 || items.length > LIST_ENTRIES_MAX) {
+    int entries = 1 + (int) text.chars().filter(c -> c == ',').count();
+    if (entries > RequestBounds.ALLOW_LIST_ENTRIES_MAX
+        || text.length() > RequestBounds.ALLOW_LIST_CHARS_MAX) {
       messages.deny(
-          Denial.LIST_TOO_LONG.of(key, Printable.value(text), LIST_ENTRIES_MAX, LIST_CHARS_MAX));
+          Denial.LIST_TOO_LONG.of(
+              key,
+              Printable.value(text),
+              RequestBounds.ALLOW_LIST_ENTRIES_MAX,
+              RequestBounds.ALLOW_LIST_CHARS_MAX));
       return;
     }
-    for (String item : items) {
+    for (String item : text.split(",", -1)) {
       String entry = item.strip();
       if (!pattern.matcher(entry).matches()) {
         messages.deny(Denial.LIST_MALFORMED.of(key, Printable.value(entry), example));

@@ -28,12 +28,12 @@ final class AdmissionReview {
             .put("kind", "AdmissionReview");
     ObjectNode response = review.putObject("response").put("uid", uid);
     switch (verdict.mutation()) {
-      case Mutation.Unchanged unchanged -> response.put("allowed", true);
-      case Mutation.Patched patched ->
-          response
-              .put("allowed", true)
-              .put("patchType", "JSONPatch")
-              .put("patch", bytes(patched.patch().operations()));
+      case Mutation.Admitted admitted -> {
+        response.put("allowed", true);
+        if (!admitted.patch().isEmpty()) {
+          response.put("patchType", "JSONPatch").put("patch", bytes(admitted.patch()));
+        }
+      }
       case Mutation.Denied denied ->
           response
               .put("allowed", false)

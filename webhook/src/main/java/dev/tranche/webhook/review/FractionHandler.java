@@ -1,8 +1,8 @@
 package dev.tranche.webhook.review;
 
-import com.fasterxml.jackson.databind.JsonNode;
 import dev.tranche.api.Printable;
 import dev.tranche.process.log.LineLimiter;
+import dev.tranche.webhook.events.AdmissionEvents;
 import dev.tranche.webhook.guard.Verdict;
 import dev.tranche.webhook.metrics.ReviewKind;
 import dev.tranche.webhook.metrics.WebhookMetrics;
@@ -10,7 +10,6 @@ import dev.tranche.webhook.mutate.MutationRules;
 import dev.tranche.webhook.mutate.PodMutator;
 import dev.tranche.webhook.pod.Mutation;
 import dev.tranche.webhook.review.ReviewReader.Raw;
-import java.util.List;
 import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -33,29 +32,20 @@ public final class FractionHandler extends PodReviewHandler {
 
   private final PodMutator mutator;
   private final Supplier<MutationRules.Cluster> cluster;
-  private final Warnings warnings;
+  private final AdmissionEvents events;
 
   /** Per namespace, since whoever creates pods there can cause lines. */
   private final LineLimiter denialLog = new LineLimiter(LOG, "denied pods of namespace");
 
-  /** Receives what admitted pods are warned of. */
-  @FunctionalInterface
-  public interface Warnings {
-    /**
-     * @param pod as it was created
-     */
-    void report(String namespace, JsonNode pod, List<String> warnings);
-  }
-
   public FractionHandler(
       PodMutator mutator,
       Supplier<MutationRules.Cluster> cluster,
-      WebhookMetrics metrics,
-      Warnings warnings) {
+      AdmissionEvents events,
+      WebhookMetrics metrics) {
     super(ReviewKind.FRACTION, metrics);
     this.mutator = mutator;
     this.cluster = cluster;
-    this.warnings = warnings;
+    this.events = events;
   }
 
   @Override
@@ -69,7 +59,7 @@ public final class FractionHandler extends PodReviewHandler {
         LOG.info("pod {} denied: {}", request.podName(), denied.message());
       }
     } else if (!request.dryRun()) {
-      warnings.report(request.namespace(), request.object(), mutation.warnings());
+      events.warned(request.namespace(), request.object(), mutation.warnings());
     }
     return Verdict.of(mutation);
   }

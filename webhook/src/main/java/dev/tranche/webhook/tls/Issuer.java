@@ -6,7 +6,6 @@ import java.security.KeyPair;
 import java.security.KeyPairGenerator;
 import java.security.PrivateKey;
 import java.security.SecureRandom;
-import java.security.cert.X509Certificate;
 import java.security.spec.ECGenParameterSpec;
 import java.time.Duration;
 import java.time.Instant;
@@ -21,6 +20,8 @@ import org.bouncycastle.asn1.x509.GeneralNames;
 import org.bouncycastle.asn1.x509.KeyPurposeId;
 import org.bouncycastle.asn1.x509.KeyUsage;
 import org.bouncycastle.cert.CertIOException;
+import org.bouncycastle.cert.X509CertificateHolder;
+import org.bouncycastle.cert.X509v3CertificateBuilder;
 import org.bouncycastle.cert.jcajce.JcaX509CertificateConverter;
 import org.bouncycastle.cert.jcajce.JcaX509ExtensionUtils;
 import org.bouncycastle.cert.jcajce.JcaX509v3CertificateBuilder;
@@ -45,11 +46,12 @@ record Issuer(Instant now) {
       KeyPair keys = keys();
       // A random number in the name distinguishes two authorities where both are trusted.
       var subject = new X500Principal("CN=" + name + " " + serial().toString(36));
-      JcaX509v3CertificateBuilder builder = builder(subject, subject, keys, life);
-      builder.addExtension(Extension.basicConstraints, true, new BasicConstraints(0));
-      builder.addExtension(
-          Extension.keyUsage, true, new KeyUsage(KeyUsage.keyCertSign | KeyUsage.cRLSign));
-      return new TlsKeyPair(List.of(sign(builder, keys.getPrivate())), keys.getPrivate());
+      X509v3CertificateBuilder builder =
+          builder(subject, subject, keys, life)
+              .addExtension(Extension.basicConstraints, true, new BasicConstraints(0))
+              .addExtension(
+                  Extension.keyUsage, true, new KeyUsage(KeyUsage.keyCertSign | KeyUsage.cRLSign));
+      return signed(builder, keys.getPrivate(), keys);
     } catch (CertIOException | GeneralSecurityException | OperatorCreationException e) {
       throw new IllegalStateException("creating the CA " + name, e);
     }
@@ -66,55 +68,54 @@ record Issuer(Instant now) {
       TlsKeyPair authority, KeyPurposeId purpose, List<String> dnsNames, Duration life) {
     try {
       KeyPair keys = keys();
-      JcaX509v3CertificateBuilder builder =
-          builder(
-              authority.certificate().getSubjectX500Principal(),
-              new X500Principal("CN=" + dnsNames.getFirst()),
-              keys,
-              life);
-      builder.addExtension(Extension.basicConstraints, true, new BasicConstraints(false));
-      builder.addExtension(Extension.keyUsage, true, new KeyUsage(KeyUsage.digitalSignature));
-      builder.addExtension(Extension.extendedKeyUsage, false, new ExtendedKeyUsage(purpose));
       GeneralName[] names =
           dnsNames.stream()
               .map(name -> new GeneralName(GeneralName.dNSName, name))
               .toArray(GeneralName[]::new);
-      builder.addExtension(Extension.subjectAlternativeName, false, new GeneralNames(names));
-      builder.addExtension(
-          Extension.authorityKeyIdentifier,
-          false,
-          new JcaX509ExtensionUtils().createAuthorityKeyIdentifier(authority.certificate()));
-      return new TlsKeyPair(List.of(sign(builder, authority.key())), keys.getPrivate());
+      X500Principal issuer = authority.certificate().getSubjectX500Principal();
+      var subject = new X500Principal("CN=" + dnsNames.getFirst());
+      X509v3CertificateBuilder builder =
+          builder(issuer, subject, keys, life)
+              .addExtension(Extension.basicConstraints, true, new BasicConstraints(false))
+              .addExtension(Extension.keyUsage, true, new KeyUsage(KeyUsage.digitalSignature))
+              .addExtension(Extension.extendedKeyUsage, false, new ExtendedKeyUsage(purpose))
+              .addExtension(Extension.subjectAlternativeName, false, new GeneralNames(names))
+              .addExtension(
+                  Extension.authorityKeyIdentifier,
+                  false,
+                  new JcaX509ExtensionUtils()
+                      .createAuthorityKeyIdentifier(authority.certificate()));
+      return signed(builder, authority.key(), keys);
     } catch (CertIOException | GeneralSecurityException | OperatorCreationException e) {
       throw new IllegalStateException("issuing a certificate for " + dnsNames, e);
     }
   }
 
-  private JcaX509v3CertificateBuilder builder(
+  private X509v3CertificateBuilder builder(
       X500Principal issuer, X500Principal subject, KeyPair keys, Duration life)
       throws CertIOException, GeneralSecurityException {
     Duration tenth = life.dividedBy(10);
     Duration skew = tenth.compareTo(SKEW_MAX) < 0 ? tenth : SKEW_MAX;
-    var builder =
-        new JcaX509v3CertificateBuilder(
+    return new JcaX509v3CertificateBuilder(
             issuer,
             serial(),
             Date.from(now.minus(skew)),
             Date.from(now.plus(life)),
             subject,
-            keys.getPublic());
-    builder.addExtension(
-        Extension.subjectKeyIdentifier,
-        false,
-        new JcaX509ExtensionUtils().createSubjectKeyIdentifier(keys.getPublic()));
-    return builder;
+            keys.getPublic())
+        .addExtension(
+            Extension.subjectKeyIdentifier,
+            false,
+            new JcaX509ExtensionUtils().createSubjectKeyIdentifier(keys.getPublic()));
   }
 
-  private static X509Certificate sign(JcaX509v3CertificateBuilder builder, PrivateKey signer)
-      throws OperatorCreationException, GeneralSecurityException {
-    return new JcaX509CertificateConverter()
-        .getCertificate(
-            builder.build(new JcaContentSignerBuilder("SHA256withECDSA").build(signer)));
+  private static TlsKeyPair signed(
+      X509v3CertificateBuilder builder, PrivateKey signer, KeyPair keys)
+      throws GeneralSecurityException, OperatorCreationException {
+    X509CertificateHolder holder =
+        builder.build(new JcaContentSignerBuilder("SHA256withECDSA").build(signer));
+    return new TlsKeyPair(
+        List.of(new JcaX509CertificateConverter().getCertificate(holder)), keys.getPrivate());
   }
 
   private static KeyPair keys() throws GeneralSecurityException {

@@ -30,8 +30,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class TranslationTest {
   private static final GpuNode A100 = node("a", "NVIDIA-A100-PCIE-40GB-SHARED", 40960);
   private static final GpuNode T4 = node("t", "Tesla-T4", 15360);
-  private static final MutationRules.Cluster CLUSTER =
-      new MutationRules.Cluster(List.of(A100, T4), true);
+  private static final MutationRules.Cluster CLUSTER = Reviews.cluster(A100, T4);
   private static final String KAI =
       "{'metadata':{'annotations':{'gpu-fraction':'0.3','gpu-fraction-num-devices':'2','gpu-fraction-container-name':'b'}},"
           + "'spec':{'containers':[{'name':'a'},{'name':'b'}]}}";
@@ -89,7 +88,7 @@ class TranslationTest {
     JsonNode after = apply(mutate(text), pod(text));
     assertThat(annotation(after, "gpu-fraction.a")).isEqualTo("1");
     assertThat(replicas(after)).isEqualTo("10");
-    assertThat(mutate(after)).isInstanceOf(Mutation.Unchanged.class);
+    assertThat(mutate(after)).matches(Reviews::changesNothing);
   }
 
   /** The owner reads a few problems, and each takes memory. */
@@ -214,7 +213,7 @@ class TranslationTest {
     String elsewhere = text.replace("'spec':{", "'spec':{'nodeSelector':{'zone':'z'},");
     assertThat(apply(onMps(pod(elsewhere)), pod(elsewhere)).at("/spec/nodeSelector"))
         .isEqualTo(pod("{'zone':'z'," + MPS + "}"));
-    assertThat(onMps(once)).isInstanceOf(Mutation.Unchanged.class);
+    assertThat(onMps(once)).matches(Reviews::changesNothing);
     String contrary = text.replace("'spec':{", "'spec':{'nodeSelector':{" + TIME_SLICING + "},");
     assertThat(denial(onMps(pod(contrary))))
         .contains(
@@ -300,7 +299,7 @@ class TranslationTest {
         .doesNotContain("priority");
     assertThat(warnings(mutation))
         .contains("nvidia.com/priority: \"1\" (HAMi resource) has no effect with Tranche");
-    assertThat(mutate(after)).isInstanceOf(Mutation.Unchanged.class);
+    assertThat(mutate(after)).matches(Reviews::changesNothing);
   }
 
   @Test
@@ -308,7 +307,7 @@ class TranslationTest {
     String text =
         hami("'nvidia.com/gpumem':4096", "'nvidia.com/use-gputype':'T4'")
             .replace("'metadata':{", "'metadata':{'labels':{'hami.io/webhook':'ignore'},");
-    assertThat(mutate(text)).isEqualTo(new Mutation.Unchanged(List.of()));
+    assertThat(mutate(text)).isEqualTo(Mutation.UNCHANGED);
     String ours =
         text.replace("'nvidia.com/gpumem':4096", "")
             .replace("'annotations':{", "'annotations':{'tranche.dev/gpu-fraction':'0.5',");
@@ -334,14 +333,14 @@ class TranslationTest {
         List.of(KAI, HAMI, kaiMemory("4096"), kaiOf("'" + bound("request") + "':'8Gi'"))) {
       JsonNode once = apply(mutate(text), pod(text));
       assertThat(mutator(Set.of(SharingSystem.values())).mutate(once, CLUSTER))
-          .isInstanceOf(Mutation.Unchanged.class);
+          .matches(Reviews::changesNothing);
     }
   }
 
   @Test
   void othersWords_areNotRead_whereTheyAreOff() {
     assertThat(mutator(Set.of(SharingSystem.HAMI)).mutate(pod(KAI), CLUSTER))
-        .isEqualTo(new Mutation.Unchanged(List.of()));
+        .isEqualTo(Mutation.UNCHANGED);
     JsonNode after =
         apply(mutator(Set.of(SharingSystem.KAI)).mutate(pod(HAMI), CLUSTER), pod(HAMI));
     assertThat(after.at("/metadata/annotations"))
@@ -352,7 +351,7 @@ class TranslationTest {
   @Test
   void podOfAForeignScheduler_isLeftAlone() {
     String text = KAI.replace("'spec':{", "'spec':{'schedulerName':'kai-scheduler',");
-    assertThat(mutate(text)).isEqualTo(new Mutation.Unchanged(List.of()));
+    assertThat(mutate(text)).isEqualTo(Mutation.UNCHANGED);
   }
 
   private static Mutation mutate(String pod) {
@@ -374,7 +373,7 @@ class TranslationTest {
             "mps",
             "zone",
             "z");
-    var cluster = new MutationRules.Cluster(List.of(A100, new GpuNode("m", labels)), true);
+    var cluster = Reviews.cluster(A100, Reviews.node("m", labels));
     return mutator(Set.of(SharingSystem.values())).mutate(pod, cluster);
   }
 
@@ -406,14 +405,13 @@ class TranslationTest {
   }
 
   private static GpuNode node(String name, String product, int memoryMib) {
-    return new GpuNode(
+    return Reviews.node(
         name,
-        Map.of(
-            "tranche.dev/replicas-per-gpu",
-            "10",
-            "nvidia.com/gpu.product",
-            product,
-            "nvidia.com/gpu.memory",
-            "" + memoryMib));
+        "tranche.dev/replicas-per-gpu",
+        "10",
+        "nvidia.com/gpu.product",
+        product,
+        "nvidia.com/gpu.memory",
+        "" + memoryMib);
   }
 }

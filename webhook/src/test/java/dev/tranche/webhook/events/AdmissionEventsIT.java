@@ -5,8 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.tranche.webhook.MockApi;
 import dev.tranche.webhook.Reviews;
-import dev.tranche.webhook.guard.Finding;
 import dev.tranche.webhook.guard.FindingOutcome;
+import dev.tranche.webhook.guard.GuardFinding;
 import dev.tranche.webhook.guard.GuardedPod;
 import dev.tranche.webhook.metrics.WebhookMetrics;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
@@ -45,7 +45,7 @@ class AdmissionEventsIT {
   void eventNames_onlyWhatKubernetesTakes(String version, String kind, String name, int written) {
     ObjectNode pod = owned(version, kind, name);
     FindingOutcome found =
-        new FindingOutcome(Finding.PRIVILEGED, "x", FindingOutcome.Outcome.AUDITED, false);
+        new FindingOutcome(GuardFinding.PRIVILEGED, "x", FindingOutcome.Outcome.AUDITED, false);
     events.found("x", GuardedPod.created("team", pod), found);
     events.found("x", GuardedPod.created("team", pod), found);
     assertThat(events.queued()).isEqualTo(written);
@@ -57,7 +57,7 @@ class AdmissionEventsIT {
     events.found(
         "x",
         GuardedPod.created("kube-system", pod),
-        new FindingOutcome(Finding.PRIVILEGED, "x", FindingOutcome.Outcome.AUDITED, false));
+        new FindingOutcome(GuardFinding.PRIVILEGED, "x", FindingOutcome.Outcome.AUDITED, false));
     assertThat(events.queued()).isZero();
   }
 
@@ -90,7 +90,7 @@ class AdmissionEventsIT {
     ObjectNode pod = Reviews.annotated();
     pod.withObject("/metadata").remove("name");
     FindingOutcome found =
-        new FindingOutcome(Finding.PRIVILEGED, "x", FindingOutcome.Outcome.AUDITED, false);
+        new FindingOutcome(GuardFinding.PRIVILEGED, "x", FindingOutcome.Outcome.AUDITED, false);
     for (String name : List.of("team/a-*", "team/b-*", "team/a-*")) {
       events.found(name, GuardedPod.created("team", pod), found);
     }

@@ -7,7 +7,6 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.tranche.webhook.MockApi;
 import dev.tranche.webhook.Reviews;
 import dev.tranche.webhook.metrics.WebhookMetrics;
-import dev.tranche.webhook.mutate.MutationRules;
 import dev.tranche.webhook.mutate.PodMutator;
 import dev.tranche.webhook.review.FractionHandler;
 import io.fabric8.kubernetes.api.model.Event;
@@ -32,9 +31,9 @@ class OwnerWarningsIT {
       new FractionHandler(
           new PodMutator(
               Reviews.rules(List.of("nvidia.com/gpu"), 10, "tranche-scheduler", "nvidia")),
-          () -> new MutationRules.Cluster(List.of(), true),
-          metrics,
-          warnings::warned);
+          () -> Reviews.cluster(),
+          warnings,
+          metrics);
 
   @BeforeEach
   void owner() {
@@ -72,13 +71,6 @@ class OwnerWarningsIT {
       await("the events", () -> written().size() == 2);
     }
     assertThat(dropped()).isZero();
-  }
-
-  @Test
-  void controllerOfAnyKind_isTold() {
-    create(owned("PyTorchJob", "kubeflow.org/v1", "train", "rank-0"), false);
-    await("the events", () -> written().size() == 1);
-    assertThat(written().getFirst().getInvolvedObject().getName()).isEqualTo("train");
   }
 
   @Test

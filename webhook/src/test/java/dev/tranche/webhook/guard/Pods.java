@@ -1,7 +1,6 @@
 package dev.tranche.webhook.guard;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import dev.tranche.webhook.Reviews;
 import dev.tranche.webhook.pod.Mutation;
 import java.util.List;
@@ -21,8 +20,7 @@ final class Pods {
   /** Of a pod that is admitted. */
   static JsonNode patch(Verdict verdict) {
     return switch (verdict.mutation()) {
-      case Mutation.Patched(var patch, var warnings) -> patch.operations();
-      case Mutation.Unchanged unchanged -> JsonNodeFactory.instance.arrayNode();
+      case Mutation.Admitted(var patch, var warnings) -> patch;
       case Mutation.Denied denied -> throw new AssertionError(denied.message());
     };
   }

@@ -9,7 +9,6 @@ import dev.tranche.process.fuzz.Corpus;
 import dev.tranche.webhook.Reviews;
 import dev.tranche.webhook.pod.Mutation;
 import java.util.LinkedHashMap;
-import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
@@ -20,7 +19,7 @@ import org.junit.jupiter.api.Test;
 public class AnnotationsFuzzTest {
   private static final int REPLICAS_PER_GPU = 10;
   private static final PodMutator MUTATOR = new PodMutator(Reviews.RULES);
-  private static final MutationRules.Cluster CLUSTER = new MutationRules.Cluster(List.of(), true);
+  private static final MutationRules.Cluster CLUSTER = Reviews.cluster();
 
   @Test
   void corpus() throws Exception {

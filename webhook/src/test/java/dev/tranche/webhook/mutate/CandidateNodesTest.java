@@ -3,6 +3,7 @@ package dev.tranche.webhook.mutate;
 import static dev.tranche.webhook.Reviews.annotated;
 import static dev.tranche.webhook.Reviews.annotation;
 import static dev.tranche.webhook.Reviews.apply;
+import static dev.tranche.webhook.Reviews.cluster;
 import static dev.tranche.webhook.Reviews.expressions;
 import static dev.tranche.webhook.Reviews.warnings;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -116,7 +117,7 @@ class CandidateNodesTest {
             "{\"key\":\"tranche.dev/sharing-strategy\",\"operator\":\"NotIn\",\"values\":[\"mps\"]}");
     assertThat(warnings(mutation))
         .anyMatch(w -> w.contains("cannot use nodes that share GPUs by MPS"));
-    assertThat(mutator.mutate(after, cluster)).isInstanceOf(Mutation.Unchanged.class);
+    assertThat(mutator.mutate(after, cluster)).matches(Reviews::changesNothing);
     assertThat(expressions(apply(mutator.mutate(pod, cluster(mps)), pod)))
         .as("it waits for another node")
         .hasSize(1);
@@ -140,10 +141,6 @@ class CandidateNodesTest {
   private String replicas(GpuNode... nodes) {
     ObjectNode pod = annotated("gpu-fraction", "0.5");
     return annotation(apply(mutator.mutate(pod, cluster(nodes)), pod), "replicas-per-gpu");
-  }
-
-  private static MutationRules.Cluster cluster(GpuNode... nodes) {
-    return new MutationRules.Cluster(List.of(nodes), true);
   }
 
   private static GpuNode node(

@@ -2,6 +2,7 @@ package dev.tranche.webhook.mutate;
 
 import static dev.tranche.webhook.Reviews.annotation;
 import static dev.tranche.webhook.Reviews.apply;
+import static dev.tranche.webhook.Reviews.cluster;
 import static dev.tranche.webhook.Reviews.denial;
 import static dev.tranche.webhook.Reviews.expressions;
 import static dev.tranche.webhook.Reviews.plain;
@@ -20,7 +21,6 @@ import dev.tranche.webhook.nodes.GpuNode;
 import dev.tranche.webhook.nodes.NodeSelection;
 import dev.tranche.webhook.nodes.Taints;
 import dev.tranche.webhook.pod.Mutation;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
@@ -72,19 +72,11 @@ class ForeignNodesTest {
       node("dra", 0, Taints.NONE, SERVED_BY, "dra", LABEL, "10", "pool", "whole");
 
   private static GpuNode node(String name, long allocatable, Taints taints, String... labels) {
-    var map = new HashMap<String, String>();
-    for (int i = 0; i < labels.length; i += 2) {
-      map.put(labels[i], labels[i + 1]);
-    }
-    return new GpuNode(name, map, Map.of(GPU, allocatable), taints);
+    return new GpuNode(name, Reviews.node(name, labels).labels(), Map.of(GPU, allocatable), taints);
   }
 
   private static Taints taints(String key, String value) {
     return new Taints(List.of(new Taint(key, value, "NoSchedule")));
-  }
-
-  private static MutationRules.Cluster cluster(GpuNode... nodes) {
-    return Reviews.cluster(List.of(nodes));
   }
 
   private static PodMutator mutator(PlainRequests plain) {
@@ -130,7 +122,7 @@ class ForeignNodesTest {
     assertThat(annotation(after, "gpus-served-by")).isEqualTo("other");
     assertThat(warnings(mutation)).isEmpty();
     assertThat(mutator(plain).mutate(after, cluster(OURS, VIRTUAL)))
-        .isInstanceOf(Mutation.Unchanged.class);
+        .matches(Reviews::changesNothing);
   }
 
   @ParameterizedTest
@@ -170,7 +162,7 @@ class ForeignNodesTest {
     assertThat(replicas(after)).isEqualTo("10");
     assertThat(expressions(after)).singleElement().asString().contains(LABEL, "In", "10");
     assertThat(warnings(mutation)).anyMatch(w -> w.contains(OPT_OUT + ": \"unchanged\""));
-    assertThat(mutate(after, OURS, NVIDIAS)).isInstanceOf(Mutation.Unchanged.class);
+    assertThat(mutate(after, OURS, NVIDIAS)).matches(Reviews::changesNothing);
   }
 
   @Test
@@ -197,7 +189,7 @@ class ForeignNodesTest {
     assertThat(replicas(after)).isEqualTo("1");
     assertThat(after.path("spec").has("schedulerName")).isFalse();
     assertThat(expressions(after)).containsExactly(KEPT_OFF);
-    assertThat(mutate(after, TAINTED, NVIDIAS)).isInstanceOf(Mutation.Unchanged.class);
+    assertThat(mutate(after, TAINTED, NVIDIAS)).matches(Reviews::changesNothing);
     ObjectNode tolerant = tolerating(plain(1), GPU);
     assertThat(replicas(apply(mutate(tolerant, TAINTED, NVIDIAS), tolerant))).isEqualTo("10");
   }
@@ -222,7 +214,7 @@ class ForeignNodesTest {
       assertThat(expressions(after)).containsExactly(KEPT_OFF);
       assertThat(annotation(after, "gpus-served-by")).isEqualTo("other");
       assertThat(warnings(mutation)).isEmpty();
-      assertThat(mutate(after, nodes)).isInstanceOf(Mutation.Unchanged.class);
+      assertThat(mutate(after, nodes)).matches(Reviews::changesNothing);
       assertThat(replicas(apply(mutate(after), after))).as("restored").isEqualTo("1");
     }
     ObjectNode other = withScheduler(annotated(plain(1), OPT_OUT, "unchanged"), "hub");
@@ -253,32 +245,9 @@ class ForeignNodesTest {
   }
 
   @Test
-  void optOutBesideAShare_hasNoEffect_andWarns() {
-    ObjectNode half = annotated(Reviews.annotated("gpu-fraction", "0.5"), OPT_OUT, "unchanged");
-    Mutation mutation = mutate(half, OURS);
-    assertThat(replicas(apply(mutation, half))).isEqualTo("5");
-    assertThat(warnings(mutation)).anyMatch(w -> w.startsWith(OPT_OUT + " has no effect"));
-  }
-
-  @Test
-  void otherValueOfTheOptOut_isDenied() {
-    ObjectNode pod = annotated(plain(1), OPT_OUT, "false");
-    assertThat(denial(mutate(pod, OURS))).contains(OPT_OUT, "\"false\"", "unchanged");
-  }
-
-  @Test
   void requirement_isWrittenBackWhenTheManifestIsAppliedAgain() {
     ObjectNode pod = annotated(plain(1), OPT_OUT, "unchanged");
-    pod.withObject("/spec")
-        .putObject("affinity")
-        .putObject("nodeAffinity")
-        .putObject("requiredDuringSchedulingIgnoredDuringExecution")
-        .putArray("nodeSelectorTerms")
-        .addObject()
-        .putArray("matchExpressions")
-        .addObject()
-        .put("key", "pool")
-        .put("operator", "Exists");
+    Reviews.requiring(pod, "pool", "Exists");
     JsonNode before = apply(mutate(pod, OURS, NVIDIAS), pod);
     assertThat(expressions(before)).contains(KEPT_OFF);
     Mutation again = PodUpdate.restore(before, pod, PlainRequestsTest.rules(PlainRequests.GPUS));
@@ -300,8 +269,7 @@ class ForeignNodesTest {
       }
       assertThat(after.path("spec")).isEqualTo(asked.path("spec"));
       assertThat(annotation(after, "gpus-served-by")).isEqualTo("other");
-      assertThat(mutator(plain).mutate(after, cluster(OURS, DRA)))
-          .isInstanceOf(Mutation.Unchanged.class);
+      assertThat(mutator(plain).mutate(after, cluster(OURS, DRA))).matches(Reviews::changesNothing);
     }
   }
 
@@ -329,7 +297,7 @@ class ForeignNodesTest {
     JsonNode after = apply(mutate(pod, OURS, cordoned), pod);
     assertThat(replicas(after)).isEqualTo("10");
     assertThat(new NodeSelection(after.path("spec")).admits(cordoned)).isFalse();
-    assertThat(mutate(after, OURS, cordoned)).isInstanceOf(Mutation.Unchanged.class);
+    assertThat(mutate(after, OURS, cordoned)).matches(Reviews::changesNothing);
   }
 
   @Test
@@ -369,10 +337,10 @@ class ForeignNodesTest {
       assertThat(expressions(after))
           .containsExactly(
               "{\"key\":\"%s\",\"operator\":\"NotIn\",\"values\":[\"dra\"]}".formatted(SERVED_BY));
-      assertThat(mutator.mutate(after, cluster(OURS, DRA))).isInstanceOf(Mutation.Unchanged.class);
+      assertThat(mutator.mutate(after, cluster(OURS, DRA))).matches(Reviews::changesNothing);
     }
     ObjectNode none = withScheduler(Reviews.annotated(), "hub");
-    assertThat(mutator.mutate(none, cluster(OURS, DRA))).isInstanceOf(Mutation.Unchanged.class);
+    assertThat(mutator.mutate(none, cluster(OURS, DRA))).matches(Reviews::changesNothing);
   }
 
   /** The kubelet checks required node affinity, and would fail the pod. */

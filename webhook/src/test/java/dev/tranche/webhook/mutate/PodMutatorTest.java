@@ -3,6 +3,7 @@ package dev.tranche.webhook.mutate;
 import static dev.tranche.webhook.Reviews.annotated;
 import static dev.tranche.webhook.Reviews.annotation;
 import static dev.tranche.webhook.Reviews.apply;
+import static dev.tranche.webhook.Reviews.cluster;
 import static dev.tranche.webhook.Reviews.pod;
 import static dev.tranche.webhook.Reviews.replicas;
 import static dev.tranche.webhook.Reviews.warnings;
@@ -11,7 +12,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import dev.tranche.process.fuzz.Seeds;
 import dev.tranche.webhook.Reviews;
 import dev.tranche.webhook.nodes.GpuNode;
 import dev.tranche.webhook.nodes.Taints;
@@ -19,8 +19,8 @@ import dev.tranche.webhook.pod.Mutation;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
-import java.util.random.RandomGenerator;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -30,7 +30,7 @@ class PodMutatorTest {
   private static final String GPU = "nvidia.com/gpu";
   private static final MutationRules RULES =
       Reviews.rules(List.of(GPU, "nvidia.com/gpu.shared"), 10, "tranche-scheduler", "nvidia");
-  private static final MutationRules.Cluster EMPTY = new MutationRules.Cluster(List.of(), true);
+  private static final MutationRules.Cluster EMPTY = Reviews.cluster();
 
   private final PodMutator mutator = new PodMutator(RULES);
 
@@ -120,20 +120,6 @@ class PodMutatorTest {
     assertThat(apply(mutator.mutate(before, EMPTY), before)).isEqualTo(expected);
   }
 
-  @ParameterizedTest
-  @ValueSource(strings = {"deployment", "job", "sidecar-and-init", "plain-gpu"})
-  void ownResult_seenAgain_isUnchanged(String name) {
-    JsonNode once = apply(mutator.mutate(pod(name), EMPTY), pod(name));
-    assertThat(mutator.mutate(once, EMPTY)).isInstanceOf(Mutation.Unchanged.class);
-  }
-
-  @Test
-  void ownResult_onNodesThatDisagree_isUnchanged() {
-    var cluster = cluster(node("a", 10, 2), node("b", 4, 2));
-    JsonNode once = apply(mutator.mutate(pod("deployment"), cluster), pod("deployment"));
-    assertThat(mutator.mutate(once, cluster)).isInstanceOf(Mutation.Unchanged.class);
-  }
-
   @Test
   void foreignSchedulerName_losesOurStampsAlone() {
     ObjectNode foreign = Reviews.annotated("gpu", "GPU-1", "gpu-fraction", "0.5");
@@ -144,17 +130,8 @@ class PodMutatorTest {
   }
 
   @Test
-  void foreignSchedulerName_isLeftAlone_withAWarning() {
-    ObjectNode foreign = pod("deployment");
-    foreign.withObject("/spec").put("schedulerName", "kai-scheduler");
-    Mutation mutation = mutator.mutate(foreign, EMPTY);
-    assertThat(mutation).isInstanceOf(Mutation.Unchanged.class);
-    assertThat(warnings(mutation)).singleElement().asString().contains("kai-scheduler");
-  }
-
-  @Test
   void podWithoutGpu_isUnchanged() {
-    assertThat(mutator.mutate(annotated(), EMPTY)).isEqualTo(new Mutation.Unchanged(List.of()));
+    assertThat(mutator.mutate(annotated(), EMPTY)).isEqualTo(Mutation.UNCHANGED);
   }
 
   @Test
@@ -172,7 +149,8 @@ class PodMutatorTest {
     own.withObject("/spec").put("runtimeClassName", "gvisor");
     assertThat(apply(mutator.mutate(own, EMPTY), own).at("/spec/runtimeClassName").asText())
         .isEqualTo("gvisor");
-    var without = new MutationRules.Cluster(List.of(), false);
+    var without =
+        new MutationRules.Cluster(List.of(), List.of(), false, node -> Optional.empty(), "");
     assertThat(
             apply(mutator.mutate(pod("deployment"), without), pod("deployment"))
                 .path("spec")
@@ -204,7 +182,7 @@ class PodMutatorTest {
   @ValueSource(strings = {"0", "-1", "ten", "10001", "999999999", "99999999999999999999"})
   void replicasPerGpu_thatNoNodeCanHave_areNotBelieved(String label) {
     ObjectNode asking = annotated("gpu-fraction", "1000");
-    var node = new GpuNode("a", Map.of("tranche.dev/replicas-per-gpu", label));
+    var node = Reviews.node("a", "tranche.dev/replicas-per-gpu", label);
     assertThat(replicas(apply(mutator.mutate(asking, cluster(node)), asking))).isEqualTo("10000");
   }
 
@@ -212,8 +190,8 @@ class PodMutatorTest {
   void replicasPerGpu_areThoseOfTheNodesThatAdmitThePod() {
     ObjectNode asking = annotated("gpu-fraction", "0.5");
     asking.withObject("/spec").putObject("nodeSelector").put("zone", "b");
-    var a = new GpuNode("a", Map.of("tranche.dev/replicas-per-gpu", "10", "zone", "a"));
-    var b = new GpuNode("b", Map.of("tranche.dev/replicas-per-gpu", "4", "zone", "b"));
+    var a = Reviews.node("a", "tranche.dev/replicas-per-gpu", "10", "zone", "a");
+    var b = Reviews.node("b", "tranche.dev/replicas-per-gpu", "4", "zone", "b");
     JsonNode after = apply(mutator.mutate(asking, cluster(a, b)), asking);
     assertThat(replicas(after)).isEqualTo("2");
     assertThat(annotation(after, "replicas-per-gpu")).isEqualTo("4");
@@ -226,13 +204,9 @@ class PodMutatorTest {
     Mutation mutation = mutator.mutate(asking, cluster(node("a", 10, 1), node("b", 4, 1)));
     JsonNode after = apply(mutation, asking);
     assertThat(replicas(after)).isEqualTo("5");
-    assertThat(
-            after
-                .at(
-                    "/spec/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms")
-                .toString())
-        .isEqualTo(
-            "[{\"matchExpressions\":[{\"key\":\"tranche.dev/replicas-per-gpu\",\"operator\":\"In\",\"values\":[\"10\"]}]}]");
+    assertThat(Reviews.expressions(after))
+        .containsExactly(
+            "{\"key\":\"tranche.dev/replicas-per-gpu\",\"operator\":\"In\",\"values\":[\"10\"]}");
     assertThat(warnings(mutation)).singleElement().asString().contains("4 or 10 replicas");
   }
 
@@ -254,8 +228,7 @@ class PodMutatorTest {
                     asking,
                     cluster(node("a", 3, 1), node("b", 4, 1), node("c", 4, 1), node("d", 3, 1))),
                 asking)
-            .at(
-                "/spec/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms");
+            .at(Reviews.TERMS);
     assertThat(terms.at("/0/matchExpressions/0/values/0").asText()).isEqualTo("3");
     assertThat(terms.at("/0/matchFields/0/key").asText()).isEqualTo("metadata.name");
     assertThat(terms.path(1).isEmpty()).isTrue();
@@ -341,34 +314,11 @@ class PodMutatorTest {
   }
 
   @Test
-  void privilegedContainer_withAFraction_isDenied() {
-    ObjectNode asking = annotated("gpu-fraction", "0.5");
-    asking.withObject("/spec/containers/0").putObject("securityContext").put("privileged", true);
-    assertThat(denial(asking, EMPTY)).contains("privileged");
-  }
-
-  @Test
-  void nodeName_withAFraction_isDenied() {
-    ObjectNode asking = annotated("gpu-fraction", "0.5");
-    asking.withObject("/spec").put("nodeName", "gpu-1");
-    assertThat(denial(asking, EMPTY)).contains("spec.nodeName is \"gpu-1\"");
-  }
-
-  @Test
-  void initShares_aboveOneGpu_areDenied() {
-    ObjectNode asking = pod("sidecar-and-init");
-    asking.withObject("/metadata/annotations").put("tranche.dev/gpu-fraction.warmup", "0.9");
-    assertThat(denial(asking, EMPTY))
-        .contains("init container \"warmup\" requests")
-        .contains("11 replicas");
-  }
-
-  @Test
   void moreGpus_thanAnyNodeHas_areWarnedOf_whereEveryNodeSaysItsCount() {
     ObjectNode asking = annotated("gpu-fraction", "4");
     assertThat(warnings(mutator.mutate(asking, cluster(node("a", 10, 2), node("b", 10, 1)))))
         .anyMatch(w -> w.contains("requests 4 GPUs") && w.contains("more than 2"));
-    var silent = new GpuNode("c", Map.of("tranche.dev/replicas-per-gpu", "10"));
+    var silent = Reviews.node("c", "tranche.dev/replicas-per-gpu", "10");
     assertThat(replicas(apply(mutator.mutate(asking, cluster(node("a", 10, 2), silent)), asking)))
         .isEqualTo("40");
   }
@@ -402,8 +352,7 @@ class PodMutatorTest {
   @Test
   void models_keepThePodOffNodesOfOthers_alsoAPlainOne() {
     var t4 =
-        new GpuNode(
-            "a", Map.of("tranche.dev/replicas-per-gpu", "10", "nvidia.com/gpu.product", "T4"));
+        Reviews.node("a", "tranche.dev/replicas-per-gpu", "10", "nvidia.com/gpu.product", "T4");
     ObjectNode asking = annotated("gpu-model", "!T4");
     asking
         .withObject("/spec/containers/0")
@@ -415,7 +364,7 @@ class PodMutatorTest {
         .containsExactly(
             "{\"key\":\"nvidia.com/gpu.product\",\"operator\":\"NotIn\",\"values\":[\"T4\"]}");
     assertThat(replicas(after)).isEqualTo("1");
-    assertThat(mutator.mutate(after, cluster(t4))).isInstanceOf(Mutation.Unchanged.class);
+    assertThat(mutator.mutate(after, cluster(t4))).matches(Reviews::changesNothing);
   }
 
   @Test
@@ -435,49 +384,8 @@ class PodMutatorTest {
     assertThat(Reviews.expressions(apply(mutation, asking))).isEmpty();
   }
 
-  @Test
-  void unknownAnnotation_ofOurs_isWarnedOf() {
-    assertThat(warnings(mutator.mutate(annotated("gpu-fracton", "0.5"), EMPTY)))
-        .singleElement()
-        .asString()
-        .contains("tranche.dev/gpu-fracton is unknown");
-  }
-
-  @Test
-  void anyFraction_ofAnyCut_isGrantedInFull_andByLessThanOneReplicaMore() {
-    for (long seed : Seeds.of(200)) {
-      RandomGenerator random = Seeds.random(seed);
-      int granularity = random.nextInt(1, 101);
-      int thousandths = random.nextInt(1, 1001);
-      int count = random.nextInt(1, 9);
-      ObjectNode asking =
-          annotated(
-              "gpu-fraction",
-              thousandths / 10 + "." + thousandths % 10 + "%",
-              "gpu-count",
-              "" + count);
-      var rules = Reviews.rules(List.of(GPU), granularity, "s", "");
-      JsonNode after = apply(new PodMutator(rules).mutate(asking, EMPTY), asking);
-      int share = Integer.parseInt(replicas(after)) / count;
-      assertThat(share * 1000)
-          .as("seed %d, %d/1000 of %d", seed, thousandths, granularity)
-          .isBetween(thousandths * granularity, thousandths * granularity + 999);
-    }
-  }
-
-  private static MutationRules.Cluster cluster(GpuNode... nodes) {
-    return new MutationRules.Cluster(List.of(nodes), true);
-  }
-
   private static GpuNode node(String name, int replicas, int gpus) {
-    return new GpuNode(
-        name,
-        Map.of("tranche.dev/replicas-per-gpu", "" + replicas, "nvidia.com/gpu.count", "" + gpus));
-  }
-
-  private String denial(JsonNode pod, MutationRules.Cluster cluster) {
-    return mutator.mutate(pod, cluster) instanceof Mutation.Denied(String message, String reason)
-        ? message
-        : "not denied";
+    return Reviews.node(
+        name, "tranche.dev/replicas-per-gpu", "" + replicas, "nvidia.com/gpu.count", "" + gpus);
   }
 }

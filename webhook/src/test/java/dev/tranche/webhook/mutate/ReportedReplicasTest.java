@@ -27,8 +27,6 @@ final class ReportedReplicasTest {
   private static final String GPU = "nvidia.com/gpu";
   private static final String OURS = "tranche.dev/replicas-per-gpu";
   private static final String NVIDIAS = "nvidia.com/gpu.replicas";
-  private static final String REQUIRED =
-      "/spec/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms";
 
   /** What GPU Feature Discovery writes without a config. */
   private static final Map<String, String> DISCOVERED =
@@ -55,7 +53,7 @@ final class ReportedReplicasTest {
   private static String replicasPerGpu(GpuNode node) {
     var mutator = new PodMutator(Reviews.rules(List.of(GPU), 4, "tranche-scheduler", "nvidia"));
     ObjectNode half = Reviews.annotated("gpu-fraction", "0.5");
-    var cluster = new MutationRules.Cluster(List.of(node), true);
+    var cluster = Reviews.cluster(node);
     return annotation(apply(mutator.mutate(half, cluster), half), "replicas-per-gpu");
   }
 
@@ -102,7 +100,7 @@ final class ReportedReplicasTest {
     return OwnersPod.of(arrived, Added.of(arrived), "nvidia.com/gpu", label -> true)
         .pod()
         .pod()
-        .at(REQUIRED);
+        .at(Reviews.TERMS);
   }
 
   private static String in(String label, String value) {

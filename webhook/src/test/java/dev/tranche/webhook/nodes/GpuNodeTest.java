@@ -2,6 +2,7 @@ package dev.tranche.webhook.nodes;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.tranche.webhook.Reviews;
 import java.util.HashMap;
 import java.util.Map;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -22,6 +23,6 @@ class GpuNodeTest {
     labels.put("nvidia.com/gpu.count", nvidias);
     labels.put("tranche.dev/gpus", ours);
     labels.values().removeIf(value -> value == null);
-    assertThat(new GpuNode("n", labels).gpus()).hasValue(counted);
+    assertThat(Reviews.node("n", labels).gpus()).hasValue(counted);
   }
 }

@@ -3,13 +3,13 @@ package dev.tranche.webhook.nodes;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
-import java.util.Map;
+import dev.tranche.webhook.Reviews;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 class NodeSelectionTest {
-  private static final GpuNode NODE = new GpuNode("n1", Map.of("zone", "a", "size", "8"));
+  private static final GpuNode NODE = Reviews.node("n1", "zone", "a", "size", "8");
 
   @ParameterizedTest
   @CsvSource(

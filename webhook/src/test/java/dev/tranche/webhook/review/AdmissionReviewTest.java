@@ -70,7 +70,7 @@ class AdmissionReviewTest {
   void answer_carriesThePatchInBase64() throws Exception {
     var patch = new JsonPatch();
     patch.add("x", "metadata", "annotations", "tranche.dev/a~b");
-    JsonNode response = response(new Mutation.Patched(patch, List.of("careful")));
+    JsonNode response = response(Mutation.admitted(patch, List.of("careful")));
     assertThat(response.path("uid").asText()).isEqualTo("u");
     assertThat(response.path("allowed").asBoolean()).isTrue();
     assertThat(response.path("patchType").asText()).isEqualTo("JSONPatch");

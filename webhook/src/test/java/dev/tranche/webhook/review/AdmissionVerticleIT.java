@@ -134,47 +134,6 @@ class AdmissionVerticleIT {
     assertThat(inFlight()).isZero();
   }
 
-  @Test
-  void connectionsOfOneAddress_areCapped_andTheLeastUsedEndsForANewOne() throws Exception {
-    int port = serve(LONG_MS, new ConnectionLimits(256, 2));
-    SSLSocket used = connect(port);
-    SSLSocket idle = connect(port);
-    send(used, head(2) + "{}");
-    assertThat(statusLine(used)).isEqualTo("HTTP/1.1 200 OK");
-    SSLSocket next = connect(port);
-    send(next, head(2) + "{}");
-    assertThat(statusLine(next)).isEqualTo("HTTP/1.1 200 OK");
-    assertThat(connections()).isEqualTo(2);
-    assertThat(statusLine(idle)).isEmpty();
-    assertThat(used.isClosed()).isFalse();
-  }
-
-  @Test
-  void connectionsBeyondTheLimit_replaceTheOneSilentLongest() throws Exception {
-    int port = serve(LONG_MS, new ConnectionLimits(2, 64));
-    SSLSocket first = connect(port);
-    await("the first", () -> connections() == 1);
-    connect(port);
-    await("two", () -> connections() == 2);
-    SSLSocket third = connect(port);
-    send(third, head(2) + "{}");
-    assertThat(statusLine(third)).isEqualTo("HTTP/1.1 200 OK");
-    assertThat(statusLine(first)).isEmpty();
-    assertThat(connections()).isEqualTo(2);
-  }
-
-  /** API servers post over HTTP/1.1 alone. With HTTP/2, one connection could keep many heads. */
-  @Test
-  void http2_isNotSpoken() {
-    int port = serve(LONG_MS);
-    HttpClient client = http2();
-    HttpClientRequest request =
-        client.request(HttpMethod.POST, port, "127.0.0.1", "/review").await();
-    assertThat(request.version()).isEqualTo(HttpVersion.HTTP_1_1);
-    // Until here, since a client that is garbage collected ends its connections itself.
-    client.close().await();
-  }
-
   /** As API servers post them. */
   @Test
   void reviewsOfAnySize_areReadWhole() {
@@ -273,10 +232,6 @@ class AdmissionVerticleIT {
 
   private double inFlight() {
     return registry.get("tranche_webhook_in_flight_bytes").gauge().value();
-  }
-
-  private double connections() {
-    return registry.get("tranche.webhook.connections").gauge().value();
   }
 
   private static String head(int bodyBytes) {

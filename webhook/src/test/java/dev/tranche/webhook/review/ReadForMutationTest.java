@@ -5,14 +5,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.tranche.webhook.PlainRequestsTest;
 import dev.tranche.webhook.Reviews;
-import dev.tranche.webhook.mutate.MutationRules;
 import dev.tranche.webhook.mutate.MutationRules.PlainRequests;
 import dev.tranche.webhook.mutate.PodMutator;
 import dev.tranche.webhook.nodes.GpuNode;
 import dev.tranche.webhook.review.ReviewReader.Raw;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
-import java.util.Map;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -92,7 +90,7 @@ class ReadForMutationTest {
             .replace('\'', '"');
     Raw read = ReviewReader.read(review.getBytes(StandardCharsets.UTF_8));
     JsonNode object = ((Raw.Request) read).object();
-    var cluster = new MutationRules.Cluster(List.of(nodes), true);
+    var cluster = Reviews.cluster(nodes);
     return Reviews.warnings(new PodMutator(PlainRequestsTest.rules(plain)).mutate(object, cluster))
         .stream()
         .anyMatch(warning -> warning.contains(said));
@@ -105,8 +103,7 @@ class ReadForMutationTest {
   }
 
   private static GpuNode node(String name, String sharing) {
-    return new GpuNode(
-        name,
-        Map.of("tranche.dev/replicas-per-gpu", "10", "tranche.dev/sharing-strategy", sharing));
+    return Reviews.node(
+        name, "tranche.dev/replicas-per-gpu", "10", "tranche.dev/sharing-strategy", sharing);
   }
 }

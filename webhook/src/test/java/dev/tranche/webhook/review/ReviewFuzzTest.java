@@ -12,13 +12,12 @@ import dev.tranche.webhook.guard.Verdict;
 import dev.tranche.webhook.mutate.MutationRules;
 import dev.tranche.webhook.mutate.PodMutator;
 import dev.tranche.webhook.review.ReviewReader.Raw;
-import java.util.List;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 
 /** Any body is read without an exception, judged and changed. */
 public class ReviewFuzzTest {
-  private static final MutationRules.Cluster CLUSTER = new MutationRules.Cluster(List.of(), true);
+  private static final MutationRules.Cluster CLUSTER = Reviews.cluster();
   private static final PodMutator MUTATOR = new PodMutator(Reviews.RULES);
   private static final Guard GUARD =
       new Guard(Reviews.guardRules(GuardMode.VOID, true), node -> Set.of());

@@ -63,12 +63,6 @@ class SelfSignedReconcilerIT {
   }
 
   @Test
-  void nextRound_changesNothing() {
-    TlsState first = round(NOW).reconcile();
-    assertThat(round(NOW.plusSeconds(60)).reconcile()).isEqualTo(first);
-  }
-
-  @Test
   void servingCertificate_isRenewedInTime_byTheSameAuthority() {
     TlsState first = round(NOW).reconcile();
     TlsState later = round(NOW.plus(Duration.ofDays(61))).reconcile();

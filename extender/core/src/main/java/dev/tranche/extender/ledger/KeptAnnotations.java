@@ -16,9 +16,6 @@ final class KeptAnnotations {
   /** A value that lists containers or GPUs. */
   private static final int LIST_CHARS_MAX = 64 << 10;
 
-  /** The list of models or uuids that admission allows. */
-  private static final int NAMES_CHARS_MAX = 4_224;
-
   private static final int VALUE_CHARS_MAX = RequestBounds.VALUE_CHARS_MAX;
 
   /** The most characters of each value. */
@@ -28,8 +25,8 @@ final class KeptAnnotations {
           Map.entry(Names.GRANTED_REPLICAS, LIST_CHARS_MAX),
           Map.entry(Names.GPUS_REQUESTED, LIST_CHARS_MAX),
           Map.entry(Names.GRANTED_FRACTION, LIST_CHARS_MAX),
-          Map.entry(Names.GPU_MODEL, NAMES_CHARS_MAX),
-          Map.entry(Names.GPU_UUID, NAMES_CHARS_MAX),
+          Map.entry(Names.GPU_MODEL, RequestBounds.ALLOW_LIST_CHARS_MAX),
+          Map.entry(Names.GPU_UUID, RequestBounds.ALLOW_LIST_CHARS_MAX),
           Map.entry(Names.GPU_CONTAINER, VALUE_CHARS_MAX),
           Map.entry(Names.GPU_COUNT, VALUE_CHARS_MAX),
           Map.entry(Names.GPU_FRACTION, VALUE_CHARS_MAX),

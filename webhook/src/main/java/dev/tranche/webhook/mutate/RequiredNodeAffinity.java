@@ -4,8 +4,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import dev.tranche.webhook.pod.JsonPatch;
-import dev.tranche.webhook.pod.OwnersPod;
+import dev.tranche.webhook.pod.Added;
 import dev.tranche.webhook.pod.PodView;
 import dev.tranche.webhook.pod.Problem;
 import dev.tranche.webhook.pod.SizeLimits;
@@ -15,22 +14,18 @@ import java.util.Optional;
 import java.util.Set;
 
 /** The required node affinity of a pod, to which requirements are added. */
-final class NodeAffinityPatch {
-  private static final String REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution";
-
+final class RequiredNodeAffinity {
   private final JsonNode spec;
-  private final JsonNode before;
   private final ObjectNode affinity;
   private final Set<JsonNode> added;
 
   /**
-   * @param owners has the pod as it arrived, to which the patch applies
    * @param pod the owner's, as it is translated
+   * @param before what was added when the pod was admitted before
    */
-  NodeAffinityPatch(OwnersPod owners, PodView pod) {
+  RequiredNodeAffinity(PodView pod, Added before) {
     spec = pod.spec();
-    before = owners.arrived().spec().path("affinity");
-    added = new LinkedHashSet<>(owners.added().requirements());
+    added = new LinkedHashSet<>(before.requirements());
     affinity =
         spec.path("affinity") instanceof ObjectNode object
             ? object.deepCopy()
@@ -59,29 +54,28 @@ final class NodeAffinityPatch {
   }
 
   /**
-   * Adds the affinity to the patch if it has changed.
+   * Writes the affinity into the pod.
    *
    * @return the problem, if it has become too large: the pod would not be admitted again, as a
    *     later webhook may cause
    */
-  Optional<Problem> write(JsonPatch patch) {
-    boolean nothing = affinity.isEmpty() && before.isEmpty();
-    if (nothing || affinity.equals(before)) {
-      return Optional.empty();
+  Optional<Problem> write() {
+    if (!affinity.isEmpty() && spec instanceof ObjectNode object) {
+      object.set("affinity", affinity);
     }
-    patch.add(affinity, "spec", "affinity");
     return SizeLimits.tooMany(spec, affinity);
   }
 
   /** Returns the requirements that the owner does not have. */
   Set<JsonNode> added() {
-    JsonNode terms = affinity.path("nodeAffinity").path(REQUIRED).path("nodeSelectorTerms");
+    JsonNode terms = PodView.requiredTerms(affinity);
     added.removeIf(each -> terms.valueStream().noneMatch(term -> has(term, each)));
     return added;
   }
 
   private ArrayNode terms() {
-    ObjectNode required = child(child(affinity, "nodeAffinity"), REQUIRED);
+    ObjectNode required =
+        PodView.object(PodView.object(affinity, "nodeAffinity"), PodView.REQUIRED);
     return required.path("nodeSelectorTerms") instanceof ArrayNode array
         ? array
         : required.putArray("nodeSelectorTerms");
@@ -114,9 +108,5 @@ final class NodeAffinityPatch {
       values.forEach(array::add);
     }
     return expression;
-  }
-
-  private static ObjectNode child(ObjectNode parent, String field) {
-    return parent.path(field) instanceof ObjectNode object ? object : parent.putObject(field);
   }
 }

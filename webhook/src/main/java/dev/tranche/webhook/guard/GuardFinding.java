@@ -3,7 +3,7 @@ package dev.tranche.webhook.guard;
 import java.util.Locale;
 
 /** A way in which a pod may reach GPUs that it was not given. */
-public enum Finding {
+public enum GuardFinding {
   /**
    * NVIDIA_VISIBLE_DEVICES as text. The runtime trusts it, and it overrides the device plugin's.
    */

@@ -21,11 +21,11 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /** Checks what a pod that requests shares may not be or specify besides. */
-final class PodRules {
+final class ShareRules {
   /** Resources that are a second way to a GPU: HAMi's, NVIDIA's plain one and those of MIG. */
   private static final Pattern GPU_RESOURCE = Pattern.compile("nvidia\\.com/(gpu|mig-).*");
 
-  private PodRules() {}
+  private ShareRules() {}
 
   static void check(
       PodView pod,

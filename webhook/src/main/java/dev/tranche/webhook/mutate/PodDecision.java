@@ -1,6 +1,6 @@
 package dev.tranche.webhook.mutate;
 
-import dev.tranche.webhook.compat.Translation;
+import dev.tranche.webhook.pod.PodView;
 import dev.tranche.webhook.request.GpuContainer;
 import java.util.List;
 import java.util.Optional;
@@ -8,22 +8,22 @@ import java.util.Optional;
 /**
  * What becomes of a pod that is admitted.
  *
- * @param translation of what other systems' annotations on the owner's pod say
+ * @param pod the owner's, with what other systems' annotations on it say
  * @param byOthers whether its number counts GPUs of nodes that others serve
  * @param affinity where it may run
  * @param grants how much it gets; empty if its numbers stay as they are
  * @param chosen the container of a share that names none
  * @param placed whether Tranche's scheduler places the pod
  */
-record Decision(
-    Translation translation,
+record PodDecision(
+    PodView pod,
     boolean byOthers,
-    NodeAffinityPatch affinity,
+    RequiredNodeAffinity affinity,
     List<Grant> grants,
     Optional<GpuContainer> chosen,
     boolean placed) {
   /** A pod that Tranche's scheduler does not place, and whose numbers stay as they are. */
-  static Decision leave(Translation translation, boolean byOthers, NodeAffinityPatch affinity) {
-    return new Decision(translation, byOthers, affinity, List.of(), Optional.empty(), false);
+  static PodDecision leave(PodView pod, boolean byOthers, RequiredNodeAffinity affinity) {
+    return new PodDecision(pod, byOthers, affinity, List.of(), Optional.empty(), false);
   }
 }
