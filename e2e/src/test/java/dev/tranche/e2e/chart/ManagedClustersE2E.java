@@ -28,6 +28,7 @@ import java.util.Optional;
 import java.util.TreeMap;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
@@ -38,6 +39,7 @@ import org.junit.jupiter.api.io.TempDir;
  * What managed clusters add to the API server, imitated in a stock one: the table in {@code
  * docs/platform-engineer.md}. Whether the chart's pods are admitted is asked by dry runs.
  */
+@Tag("slice3")
 @OwnCluster
 @Order(1_007)
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)

@@ -10,9 +10,11 @@ import io.fabric8.kubernetes.api.model.PodBuilder;
 import io.fabric8.kubernetes.api.model.Quantity;
 import java.util.Map;
 import org.junit.jupiter.api.Order;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** The words of KAI and of HAMi, which an administrator has switched on. */
+@Tag("slice1")
 @Order(200)
 class CompatE2E extends Scenario {
   private static final String GPUMEM = "nvidia.com/gpumem";

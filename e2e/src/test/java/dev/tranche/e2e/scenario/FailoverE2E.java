@@ -11,9 +11,11 @@ import io.fabric8.kubernetes.api.model.Pod;
 import io.fabric8.kubernetes.api.model.PodBuilder;
 import java.util.List;
 import org.junit.jupiter.api.Order;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** The extender that decides is gone, and another one takes over. */
+@Tag("slice2")
 @Order(90)
 class FailoverE2E extends Scenario {
   private static final int PODS = 200;

@@ -17,10 +17,12 @@ import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Order;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Whoever can start a pod floods the ports of webhook and extender. */
+@Tag("slice1")
 @Order(1_170)
 class FloodE2E extends Scenario {
   private static final List<String> PARTS = List.of("webhook", "extender", "node-plugin");

@@ -14,10 +14,12 @@ import java.util.Map;
 import java.util.Set;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
 
 /** GPUs that break and come back. */
+@Tag("slice3")
 @Order(60)
 class HealthE2E extends Scenario {
   private static final int ONE_GPU = Tranche.REPLICAS_PER_GPU;

@@ -8,11 +8,13 @@ import dev.tranche.e2e.install.PodSpecs;
 import io.fabric8.kubernetes.api.model.Pod;
 import io.fabric8.kubernetes.api.model.PodBuilder;
 import org.junit.jupiter.api.MethodOrderer;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestMethodOrder;
 
 /** Nodes that are equal in allocations and unequal in what NVML reports. */
+@Tag("slice1")
 @Order(80)
 @TestMethodOrder(MethodOrderer.OrderAnnotation.class)
 class LoadE2E extends Scenario {

@@ -30,6 +30,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
@@ -39,6 +40,7 @@ import org.junit.jupiter.api.Test;
  * and containerd. The driver is simulated. Where the machine has cgroup v1, runc joins the cgroup
  * v2 that the nodes mount beside it.
  */
+@Tag("slice3")
 @Order(210)
 class MemoryLimitsE2E extends Scenario {
   private static final String DRIVER_VERSION = "615.71.09";

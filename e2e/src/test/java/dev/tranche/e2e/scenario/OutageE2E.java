@@ -8,9 +8,11 @@ import dev.tranche.e2e.install.PodSpecs;
 import dev.tranche.e2e.install.Tranche;
 import io.fabric8.kubernetes.client.KubernetesClientException;
 import org.junit.jupiter.api.Order;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Without a webhook what must go on goes on, and nothing goes wrong quietly. */
+@Tag("slice2")
 @Order(50)
 class OutageE2E extends Scenario {
   @Test

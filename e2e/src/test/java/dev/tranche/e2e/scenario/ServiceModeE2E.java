@@ -8,6 +8,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.parallel.ResourceLock;
 
 /** How pods are placed, with the cluster's own kube-scheduler. */
+@Tag("slice2")
 @ResourceLock(OwnCluster.SCENARIOS)
 @Order(300)
 class ServiceModeE2E {

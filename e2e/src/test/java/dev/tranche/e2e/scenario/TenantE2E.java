@@ -20,12 +20,14 @@ import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** A tenant, who has the ClusterRole {@code edit} in one namespace and no other right. */
+@Tag("slice2")
 @Order(230)
 class TenantE2E extends Scenario {
   private static final String API_SERVICE = "v1.read.tranche.dev";

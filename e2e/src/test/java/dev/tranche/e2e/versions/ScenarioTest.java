@@ -90,33 +90,45 @@ class ScenarioTest {
   /** Otherwise nobody would run it. */
   @Test
   void everyTestThatCheckLeavesOut_runsOnTheNewestVersion() throws IOException {
-    assertThat(leftOut()).isNotEmpty().containsExactlyElementsOf(classes(Scenario.SLOW));
+    assertThat(tagged("matrix\"")).isNotEmpty().containsExactlyElementsOf(classes(Scenario.SLOW));
     int newest = KubernetesVersion.minor(KubernetesVersion.DEFAULT);
     assertThat(Scenario.tests(newest).split(",")).containsAll(classes(Scenario.SLOW));
     assertThat(Scenario.tests(newest - 1).split(",")).doesNotContain("KueueE2E");
   }
 
   @Test
-  void check_leavesOutTheTag_onlyWhereItRunsEverything() throws IOException {
+  void check_leavesOutTheTags_onlyWhereItRunsWhatEachCommitRuns() throws IOException {
     List<String> check = Files.readAllLines(Path.of("../check"));
     assertThat(check.stream().filter(line -> line.contains("matrix | skew | machine")))
-        .singleElement()
-        .asString()
-        .contains("-Dtest.tags.excluded='matrix | skew | machine' \"$@\"");
+        .containsExactly("    excluded='matrix | skew | machine'");
+    assertThat(check).contains("    set -- -Dtest.tags.excluded=\"$excluded\" \"$@\"");
+  }
+
+  /** ./check knows three slices, and each commit runs the scenarios. */
+  @Test
+  void slices_areThree_andHaveNoClassOfAScenario() throws IOException {
+    var sliced = new ArrayList<String>();
+    for (int slice = 1; slice <= 3; slice++) {
+      List<String> tagged = tagged("slice" + slice);
+      assertThat(tagged).hasSizeGreaterThan(2);
+      sliced.addAll(tagged);
+    }
+    assertThat(tagged("slice")).containsExactlyInAnyOrderElementsOf(sliced);
+    assertThat(Scenario.tests(30).split(",")).doesNotContainAnyElementsOf(sliced);
   }
 
   private static List<String> classes(Scenario scenario) {
     return scenario.selectors().stream().map(Selector::toString).sorted().toList();
   }
 
-  private static List<String> leftOut() throws IOException {
+  private static List<String> tagged(String tag) throws IOException {
     try (Stream<Path> files = Files.walk(Path.of("src/test/java"))) {
       List<Path> tests =
           files.filter(file -> file.toString().endsWith("E2E.java")).sorted().toList();
       var tagged = new ArrayList<String>();
       for (Path file : tests) {
         String code = Files.readString(file);
-        if (code.contains("@Tag(\"matrix\")")) {
+        if (code.contains("@Tag(\"" + tag)) {
           tagged.add(file.getFileName().toString().replace(".java", ""));
         }
       }

@@ -14,9 +14,11 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Order;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** All objects of etcd are, after an uninstallation, what they were before the installation. */
+@Tag("slice1")
 @OwnCluster
 @Order(1_190)
 class UninstallE2E {

@@ -7,9 +7,11 @@ import dev.tranche.e2e.gpu.Model;
 import java.util.LinkedHashMap;
 import java.util.List;
 import org.junit.jupiter.api.Order;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Beside the GPU Operator: its ConfigMap, its environment, one T4 per node. */
+@Tag("slice3")
 @OwnCluster
 @Order(1_120)
 class WalkthroughCE2E {
