@@ -185,7 +185,7 @@ public final class Extender implements AutoCloseable {
             () -> config.gpuMetrics() && !state.readiness.leadershipMissing(),
             config.podMetrics());
     registry.getPrometheusRegistry().register(gpus);
-    ops = new OpsRoutes(loop, registry, gpus, inspections, this::probe);
+    ops = new OpsRoutes(vertx, registry, gpus, inspections);
     verbs = verbServer();
     var account = config.serviceAccount();
     streamServer =
@@ -396,7 +396,7 @@ public final class Extender implements AutoCloseable {
         .deployVerticle(streamServer)
         .onSuccess(deployed -> startWatchesAndPorts())
         .compose(deployed -> config.verbsTls() ? Future.succeededFuture() : serveVerbs(null, null))
-        .compose(listening -> ops.port(vertx).listen(opsPort, config.metrics()))
+        .compose(listening -> ops.port(loop, this::probe).listen(opsPort, config.metrics()))
         .onSuccess(
             server -> {
               opsServer = server;

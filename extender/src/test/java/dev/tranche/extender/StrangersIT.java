@@ -1,6 +1,7 @@
 package dev.tranche.extender;
 
 import static dev.tranche.extender.RunningExtender.until;
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.api.node.NodeReport;
@@ -19,7 +20,6 @@ import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
-import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.zip.GZIPInputStream;
@@ -176,11 +176,36 @@ final class StrangersIT {
     var packed = http.send(asked, HttpResponse.BodyHandlers.ofByteArray());
     assertThat(packed.headers().firstValue("Content-Encoding")).hasValue("gzip");
     var plain = new GZIPInputStream(new ByteArrayInputStream(packed.body())).readAllBytes();
-    assertThat(new String(plain, StandardCharsets.UTF_8)).contains("tranche_extender_ready ");
+    assertThat(new String(plain, UTF_8)).contains("tranche_extender_ready ");
     var whole = page("/metrics");
     assertThat(whole.headers().firstValue("Content-Encoding")).isEmpty();
     assertThat(whole.body()).contains("tranche_extender_ready ");
     assertThat(packed.body().length).isLessThan(whole.body().length() / 4);
+  }
+
+  /** They take nothing of a page that no socket buffers as a whole. */
+  @Test
+  void slowReadersOfMetrics_shutOutNobody() throws Exception {
+    cluster.node("node-a");
+    NodeReport.Builder report = FakeNode.node("node-a");
+    for (int i = 0; i < 256; i++) {
+      report.addGpus(FakeNode.gpu("GPU-" + i, i, 5, GIB).setModel("x".repeat(8_000)));
+    }
+    var slow = new ArrayList<Socket>();
+    try (FakeNode node = running.connect(report)) {
+      until(() -> node.reportsOn() && page("/metrics").body().length() > 8 << 20);
+      for (int i = 0; i < 8; i++) {
+        Socket reader = attack(extender.metricsPort());
+        slow.add(reader);
+        reader.getOutputStream().write("GET /metrics HTTP/1.1\r\nhost: x\r\n\r\n".getBytes(UTF_8));
+        assertThat(reader.getInputStream().read()).isEqualTo('H');
+      }
+      assertThat(page("/metrics").statusCode()).isEqualTo(200);
+    } finally {
+      for (Socket reader : slow) {
+        reader.close();
+      }
+    }
   }
 
   private HttpResponse<String> page(String path) throws Exception {

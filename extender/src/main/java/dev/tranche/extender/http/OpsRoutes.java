@@ -8,114 +8,133 @@ import dev.tranche.process.log.LineLimiter;
 import dev.tranche.process.loop.Loop;
 import dev.tranche.process.ops.OpsPort;
 import dev.tranche.process.ops.Probe;
-import io.micrometer.core.instrument.Counter;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.vertx.core.Future;
-import io.vertx.core.Handler;
+import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
+import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpServerRequest;
+import io.vertx.core.http.HttpServerResponse;
+import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
-import java.io.OutputStream;
-import java.util.concurrent.Semaphore;
+import java.io.InputStream;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
+import java.util.zip.GZIPInputStream;
 import java.util.zip.GZIPOutputStream;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Serves metrics to Prometheus and health to the kubelet. */
+/**
+ * Serves metrics to Prometheus and health to the kubelet. Metrics are written and read on workers:
+ * they are long for thousands of nodes, and health checks must not wait for them.
+ */
 public final class OpsRoutes {
   private static final String ACCEPT_ENCODING = "Accept-Encoding";
-  private static final int GZIP_BUFFER_BYTES = 16 * 1024;
+  private static final int GZIP_BUFFER_BYTES = 16 << 10;
+  private static final int PIECE_BYTES = 64 << 10;
 
-  /** Each Prometheus sends one at a time. */
-  private static final int AT_ONCE_MAX = 2;
+  /** Anyone who reaches the port may read slowly. By default Prometheus waits no longer. */
+  private static final long PAGE_S_MAX = 10;
 
   private static final Logger LOG = LoggerFactory.getLogger(OpsRoutes.class);
 
-  private final Loop loop;
+  private final Vertx vertx;
   private final PrometheusMeterRegistry registry;
   private final GpuCollector gpus;
   private final InspectionCache inspections;
-  private final Counter shed;
-  private final Supplier<Future<Probe>> ready;
   private final LineLimiter unreadLog = new LineLimiter(LOG, "/metrics that was not read by");
+  private @Nullable Future<byte[]> newest;
 
   public OpsRoutes(
-      Loop loop,
+      Vertx vertx,
       PrometheusMeterRegistry registry,
       GpuCollector gpus,
-      InspectionCache inspections,
-      Supplier<Future<Probe>> ready) {
-    this.loop = loop;
+      InspectionCache inspections) {
+    this.vertx = vertx;
     this.registry = registry;
     this.gpus = gpus;
     this.inspections = inspections;
-    this.ready = ready;
-    this.shed =
-        Counter.builder("tranche.extender.pages.shed")
-            .description("Scrapes refused because others are being answered.")
-            .register(registry);
   }
 
-  public OpsPort port(Vertx vertx) {
-    return new OpsPort(
-        limitedMetrics(vertx),
-        // The process is healthy if the loop that decides still runs.
-        () -> loop.submit(() -> Probe.ALIVE),
-        ready);
+  public OpsPort port(Loop loop, Supplier<Future<Probe>> ready) {
+    // The process is healthy if the loop that decides still runs.
+    return new OpsPort(this::metrics, () -> loop.submit(() -> Probe.ALIVE), ready);
   }
 
-  /** Limits concurrent scrapes, since each takes time that decisions need. */
-  private Handler<HttpServerRequest> limitedMetrics(Vertx vertx) {
-    var places = new Semaphore(AT_ONCE_MAX);
-    return call -> {
-      if (places.tryAcquire()) {
-        metrics(vertx, call).onComplete(done -> places.release());
-      } else {
-        shed.increment();
-        call.response().putHeader("Retry-After", "1");
-        OpsPort.answer(call, 503, "metrics are being written for other clients; retry in a second");
-      }
-    };
+  private void metrics(HttpServerRequest call) {
+    new Loop(vertx.getOrCreateContext())
+        .completeOnLoop(packed())
+        .onSuccess(page -> send(page, call))
+        .onFailure(bug -> OpsPort.failed(call, bug));
   }
 
   /**
-   * Writes metrics on a worker: they are long for thousands of nodes, and health checks must not
-   * wait for them.
+   * Returns the page as gzip: of tens of thousands of GPUs it must not be in memory as it is. It is
+   * written once for all who ask meanwhile, since that takes time that decisions need.
    */
-  private Future<?> metrics(Vertx vertx, HttpServerRequest call) {
-    var page = new PageStreamer(call.response());
-    var response =
+  private synchronized Future<byte[]> packed() {
+    Future<byte[]> page = newest;
+    if (page == null || page.isComplete()) {
+      page = inspections.latest().compose(now -> vertx.executeBlocking(() -> pack(now), false));
+      newest = page;
+    }
+    return page;
+  }
+
+  private byte[] pack(Inspection now) throws IOException {
+    var page = new ByteArrayOutputStream();
+    try (var packing = new GZIPOutputStream(page, GZIP_BUFFER_BYTES)) {
+      gpus.update(now);
+      registry.scrape(packing, OpsPort.METRICS_TYPE);
+    }
+    return page.toByteArray();
+  }
+
+  private void send(byte[] packed, HttpServerRequest call) {
+    HttpServerResponse response =
         call.response()
+            .setChunked(true)
             .putHeader("Content-Type", OpsPort.METRICS_TYPE)
             .putHeader("Vary", ACCEPT_ENCODING);
+    var page = new ByteArrayInputStream(packed);
     boolean gzipped = Gzip.accepted(call.getHeader(ACCEPT_ENCODING));
     if (gzipped) {
       response.putHeader("Content-Encoding", "gzip");
     }
-    return inspections
-        .latest()
-        .compose(now -> vertx.executeBlocking(() -> write(now, page, gzipped), false))
+    Promise<Void> sent = Promise.promise();
+    vertx
+        .<InputStream>executeBlocking(() -> gzipped ? page : new GZIPInputStream(page), false)
+        .onSuccess(body -> send(body, response, sent))
+        .onFailure(sent::fail);
+    sent.future()
+        .timeout(PAGE_S_MAX, TimeUnit.SECONDS)
         .onFailure(
             cause -> {
-              if (response.headWritten()) {
-                if (unreadLog.tryAcquire(call.remoteAddress().hostAddress())) {
-                  LOG.warn("the client did not read /metrics to its end: {}", cause.toString());
-                }
-                response.reset();
-              } else {
-                response.headers().remove("Content-Encoding");
-                OpsPort.failed(call, cause);
+              if (unreadLog.tryAcquire(call.remoteAddress().hostAddress())) {
+                LOG.warn("the client did not read /metrics to its end: {}", cause.toString());
               }
+              response.reset();
             });
   }
 
-  private Void write(Inspection now, PageStreamer page, boolean gzipped) throws IOException {
-    OutputStream pieces = page.inPieces();
-    OutputStream body = gzipped ? new GZIPOutputStream(pieces, GZIP_BUFFER_BYTES) : pieces;
-    gpus.update(now);
-    registry.scrape(body, OpsPort.METRICS_TYPE);
-    body.close();
-    return null;
+  /** Sends each piece once the connection has taken the one before. No thread waits for that. */
+  private void send(InputStream page, HttpServerResponse response, Promise<Void> sent) {
+    vertx
+        .executeBlocking(() -> page.readNBytes(PIECE_BYTES), false)
+        .onSuccess(
+            piece -> {
+              if (piece.length == 0) {
+                response.end().onComplete(sent);
+              } else {
+                response
+                    .write(Buffer.buffer(piece))
+                    .onSuccess(taken -> send(page, response, sent))
+                    .onFailure(sent::fail);
+              }
+            })
+        .onFailure(sent::fail);
   }
 }
