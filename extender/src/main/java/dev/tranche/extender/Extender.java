@@ -58,7 +58,6 @@ import dev.tranche.process.listen.ConnectionLimits;
 import dev.tranche.process.listen.LimitedTransport;
 import dev.tranche.process.listen.ListeningPort;
 import dev.tranche.process.loop.Loop;
-import dev.tranche.process.loop.LoopLag;
 import dev.tranche.process.loop.LoopWatch;
 import dev.tranche.process.meters.Meters;
 import dev.tranche.process.ops.Probe;
@@ -289,7 +288,7 @@ public final class Extender implements AutoCloseable {
     var all =
         new Verbs(
             new Filter(core, state, metrics, config.offeredNodesMax(), loop::run),
-            new Prioritize(core, state, metrics),
+            new Prioritize(core, state),
             new Bind(core, state, api, metrics),
             new Preempt(
                 core,
@@ -423,12 +422,6 @@ public final class Extender implements AutoCloseable {
     every(EVERY_SECOND_MS, this::everySecond);
     every(EVERY_SECOND_MS, changes::everySecond);
     every(EVERY_TEN_SECONDS_MS, controllers::everyTenSeconds);
-    var lag = new LoopLag(System.nanoTime());
-    every(LoopLag.BEAT_MS, () -> lag.beat(System.nanoTime()));
-    metrics.gauge(
-        "tranche.extender.loop.lag.seconds",
-        "Maximum delay of the event loop that decides, over the last one to two minutes.",
-        lag::seconds);
   }
 
   /** The timer fires on the loop, after the work that is before it. */

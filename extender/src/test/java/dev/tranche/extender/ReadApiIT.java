@@ -473,7 +473,6 @@ final class ReadApiIT {
             "tranche_extender_connections{port=\"api\"}",
             "tranche_extender_connections{port=\"api-local\"}",
             "tranche_extender_connections_refused_total{port=\"api\"}",
-            "tranche_extender_api_queue_size{queue=\"access\"}",
             "tranche_extender_read_api_answers_total{code=\"200\"}",
             "tranche_extender_read_api_timeouts_total",
             "tranche_extender_read_api_in_flight",

@@ -73,7 +73,7 @@ final class ExtenderCore {
     this.waker = shared.waker;
     Loop loop = given.loop();
     this.filter = new Filter(core, shared, metrics, OFFERED_MAX, loop::run);
-    this.prioritize = new Prioritize(core, shared, metrics);
+    this.prioritize = new Prioritize(core, shared);
     this.bind = new Bind(core, shared, given.api(), metrics);
     this.preempt =
         new Preempt(core, shared, metrics, loop::run, task -> given.later().after(SOON_MS, task));

@@ -38,12 +38,6 @@ public final class Workers {
             "Calls to the API server that were dropped because too many were queued.",
             "queue",
             name);
-    metrics.gauge(
-        "tranche.extender.api.queue.size",
-        "Queued calls to the API server.",
-        () -> pool.getQueue().size(),
-        "queue",
-        name);
   }
 
   /** Completes on a worker; fails at once when the queue is full. */

@@ -1,9 +1,7 @@
 package dev.tranche.extender.controller;
 
 import dev.tranche.api.Names;
-import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.watch.WatchedNode;
-import io.micrometer.core.instrument.Counter;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Collection;
@@ -48,8 +46,6 @@ public final class NodeUseWriter implements Controller {
 
   private final ControllerContext context;
   private final Function<String, Optional<NodeUse>> use;
-  private final Counter done;
-  private final Counter failed;
   private final Map<String, Written> written = new HashMap<>();
   private final Map<String, Long> withoutGpusSinceMs = new HashMap<>();
 
@@ -87,17 +83,6 @@ public final class NodeUseWriter implements Controller {
   NodeUseWriter(ControllerContext context, Function<String, Optional<NodeUse>> use) {
     this.context = context;
     this.use = use;
-    ExtenderMetrics metrics = context.metrics();
-    this.done = writes(metrics, "written");
-    this.failed = writes(metrics, "failed");
-  }
-
-  private static Counter writes(ExtenderMetrics metrics, String outcome) {
-    return metrics.counter(
-        "tranche.extender.node.use.writes",
-        "Attempts to write or remove the annotation tranche.dev/gpu-use of a node.",
-        "outcome",
-        outcome);
   }
 
   @Override
@@ -179,13 +164,9 @@ public final class NodeUseWriter implements Controller {
         .patch(node, Names.GPU_USE, Map.of(), Map.of(Names.GPU_USE, text))
         .ifPresent(
             answer ->
-                answer
-                    .onSuccess(patched -> written(node.key(), now))
-                    .onFailure(e -> failed.increment()));
-  }
-
-  private void written(String node, Optional<NodeUse> now) {
-    done.increment();
-    now.ifPresent(its -> written.put(node, new Written(its, context.nowMs())));
+                answer.onSuccess(
+                    patched ->
+                        now.ifPresent(
+                            its -> written.put(node.key(), new Written(its, context.nowMs())))));
   }
 }

@@ -3,11 +3,9 @@ package dev.tranche.extender.controller;
 import dev.tranche.extender.core.SchedulingCore;
 import dev.tranche.extender.ledger.GpuFacts;
 import dev.tranche.extender.ledger.NodeView.Availability;
-import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.watch.TaintedNode;
 import dev.tranche.extender.watch.WatchedNode;
 import io.fabric8.kubernetes.client.dsl.base.PatchType;
-import io.micrometer.core.instrument.Counter;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.util.List;
@@ -28,29 +26,18 @@ public final class StartupTaints implements Controller {
   private static final Logger LOG = LoggerFactory.getLogger(StartupTaints.class);
 
   private final ControllerContext context;
-  private final Counter lifted;
-  private final Counter failed;
 
   /** As of the last tick; metrics are read on another thread. */
   private volatile int tainted;
 
   public StartupTaints(ControllerContext context) {
     this.context = context;
-    ExtenderMetrics metrics = context.metrics();
-    this.lifted = lifts(metrics, "lifted");
-    this.failed = lifts(metrics, "failed");
-    metrics.gauge(
-        "tranche.extender.startup.tainted.nodes",
-        "Nodes with Tranche's startup taint, whose plugin does not serve yet.",
-        () -> tainted);
-  }
-
-  private static Counter lifts(ExtenderMetrics metrics, String outcome) {
-    return metrics.counter(
-        "tranche.extender.startup.taint.lifts",
-        "Attempts to remove the startup taint from a node whose plugin serves.",
-        "outcome",
-        outcome);
+    context
+        .metrics()
+        .gauge(
+            "tranche.extender.startup.tainted.nodes",
+            "Nodes with Tranche's startup taint, whose plugin does not serve yet.",
+            () -> tainted);
   }
 
   /** Removes the taints of the nodes that serve. What fails is retried a second later. */
@@ -97,13 +84,9 @@ public final class StartupTaints implements Controller {
         .patch(node, "the startup taint", PatchType.JSON, patch(now.keys()))
         .ifPresent(
             answer ->
-                answer
-                    .onSuccess(
-                        done -> {
-                          lifted.increment();
-                          LOG.info("node {} serves GPUs: removed its startup taint", node.key());
-                        })
-                    .onFailure(e -> failed.increment()));
+                answer.onSuccess(
+                    done ->
+                        LOG.info("node {} serves GPUs: removed its startup taint", node.key())));
   }
 
   /**

@@ -66,10 +66,6 @@ public final class VerbRoutes {
     this.readWithinMs = readWithinMs;
     this.verbs = verbs;
     this.metrics = metrics;
-    metrics.gauge(
-        "tranche.extender.verbs.in.flight",
-        "Requests of kube-scheduler that are queued or in progress; bounded.",
-        limiter::calls);
     routes =
         Map.of(
             "/filter", route(Verb.FILTER, reader::args, this::filter),

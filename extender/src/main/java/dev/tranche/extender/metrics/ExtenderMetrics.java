@@ -22,12 +22,9 @@ public final class ExtenderMetrics extends Meters {
   /** Unexpected errors on one node, or in one task. */
   public final Failures failures;
 
-  public final Counter neutralPrioritizes;
   public final Counter bindsWithoutRoom;
   public final Counter ackTimeouts;
-  public final Counter ackBackoffs;
   public final Counter drifts;
-  public final Counter expiredHolds;
   public final Counter wakeUps;
   public final Counter waitingEvicted;
 
@@ -66,10 +63,6 @@ public final class ExtenderMetrics extends Meters {
     failed = each(Verb.class, verb -> timer(verb, "error"));
     shed = each(Verb.class, this::sheds);
     denied = each(Reason.class, this::denials);
-    neutralPrioritizes =
-        counter(
-            "tranche.extender.prioritize.neutral",
-            "Prioritize calls answered with equal scores, because no decision was possible.");
     bindsWithoutRoom =
         counter(
             "tranche.extender.bind.replicas.taken",
@@ -78,17 +71,10 @@ public final class ExtenderMetrics extends Meters {
         counter(
             "tranche.extender.bind.ack.timeouts",
             "Binds that failed because the node did not acknowledge the assignment.");
-    ackBackoffs =
-        counter(
-            "tranche.extender.ack.backoffs",
-            "Times that a node was temporarily excluded because it did not acknowledge an"
-                + " assignment.");
     drifts =
         counter(
             "tranche.extender.drift",
             "Pods to which the kubelet allocated other GPUs than assigned.");
-    expiredHolds =
-        counter("tranche.extender.holds.expired", "Tentative holds that were never bound.");
     wakeUps =
         counter(
             "tranche.extender.wake.ups",

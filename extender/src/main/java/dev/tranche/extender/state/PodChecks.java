@@ -5,10 +5,8 @@ import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.limit.NodeRate;
 import dev.tranche.extender.metrics.ExtenderMetrics;
-import io.micrometer.core.instrument.Counter;
 import io.vertx.core.Future;
 import java.util.HashSet;
-import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.Consumer;
@@ -23,7 +21,6 @@ public final class PodChecks {
   /** A node can make the Ledger ask by what it says of assignments. */
   static final NodeRate.Limits RATE = new NodeRate.Limits(128, 200, 2_048, 100);
 
-  private final ExtenderMetrics metrics;
   private final NodeRate rate;
   private final Function<String, Future<Optional<PodFacts>>> pods;
 
@@ -39,41 +36,21 @@ public final class PodChecks {
       ExtenderMetrics metrics) {
     this.rate = new NodeRate("pod-checks", RATE, clockMs, metrics);
     this.pods = pods;
-    this.metrics = metrics;
-    List.of("gone", "pending", "bound", "failed", "dropped").forEach(this::counter);
   }
 
   void check(Decision.CheckPod check, long nowMs, Consumer<Event> answer) {
-    if (underWay.contains(check.uid())) {
-      return;
-    }
-    if (!rate.tryAcquire(check.node())) {
-      count("dropped");
+    if (underWay.contains(check.uid()) || !rate.tryAcquire(check.node())) {
       return;
     }
     Future<Optional<PodFacts>> read = pods.apply(check.key());
     underWay.add(check.uid());
     read.onComplete(done -> underWay.remove(check.uid()))
-        .onSuccess(found -> answer.accept(event(check, nowMs, found)))
-        .onFailure(unread -> count("failed"));
+        .onSuccess(found -> answer.accept(event(check, nowMs, found)));
   }
 
-  private Event event(Decision.CheckPod check, long nowMs, Optional<PodFacts> found) {
+  private static Event event(Decision.CheckPod check, long nowMs, Optional<PodFacts> found) {
     // Another pod may have the name now.
     PodFacts pod = found.filter(p -> p.uid().equals(check.uid())).orElse(null);
-    count(pod == null ? "gone" : pod.node() == null ? "pending" : "bound");
     return new Event.PodChecked(check.uid(), check.key(), pod, nowMs);
-  }
-
-  private void count(String outcome) {
-    counter(outcome).increment();
-  }
-
-  private Counter counter(String outcome) {
-    return metrics.counter(
-        "tranche.extender.pod.checks",
-        "Pods checked with the API server because no watch had shown their binding.",
-        "outcome",
-        outcome);
   }
 }

@@ -139,18 +139,14 @@ public final class StateWriter {
         }
       }
       case Decision.CheckPod check -> podChecks.check(check, core.clockMs.getAsLong(), this::apply);
-      case Decision.BackedOff(String node, long forMs) -> {
-        metrics.ackBackoffs.increment();
-        LOG.warn(
-            "node {} does not acknowledge assignments; it gets no pods for {} s",
-            node,
-            forMs / 1_000);
-      }
+      case Decision.BackedOff(String node, long forMs) ->
+          LOG.warn(
+              "node {} does not acknowledge assignments; it gets no pods for {} s",
+              node,
+              forMs / 1_000);
       case Decision.Failed(String node, Throwable bug) -> metrics.failures.nodeFailed(node, bug);
-      case Decision.Expired(String node, String key) -> {
-        metrics.expiredHolds.increment();
-        LOG.debug("the hold of pod {} on node {} was never bound", key, node);
-      }
+      case Decision.Expired(String node, String key) ->
+          LOG.debug("the hold of pod {} on node {} was never bound", key, node);
     }
   }
 

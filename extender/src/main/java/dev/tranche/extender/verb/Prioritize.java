@@ -4,7 +4,6 @@ import dev.tranche.extender.core.SchedulingCore;
 import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.ledger.Hold;
 import dev.tranche.extender.ledger.PodFacts;
-import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.placement.Placement;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.score.Scores;
@@ -25,12 +24,10 @@ public final class Prioritize {
 
   private final SchedulingCore core;
   private final SchedulingState state;
-  private final ExtenderMetrics metrics;
 
-  public Prioritize(SchedulingCore core, SchedulingState state, ExtenderMetrics metrics) {
+  public Prioritize(SchedulingCore core, SchedulingState state) {
     this.core = core;
     this.state = state;
-    this.metrics = metrics;
   }
 
   /** Returns a score for every node, in the order of the names. */
@@ -47,8 +44,7 @@ public final class Prioritize {
     }
   }
 
-  private Map<String, Integer> equal(List<String> names) {
-    metrics.neutralPrioritizes.increment();
+  private static Map<String, Integer> equal(List<String> names) {
     var scores = new LinkedHashMap<String, Integer>();
     names.forEach(name -> scores.put(name, Scores.NEUTRAL));
     return scores;

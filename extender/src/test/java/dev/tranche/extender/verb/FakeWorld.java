@@ -199,7 +199,7 @@ public final class FakeWorld implements NodePlugins, ApiServer {
   }
 
   public Prioritize prioritize() {
-    return new Prioritize(core, shared, metrics);
+    return new Prioritize(core, shared);
   }
 
   public Preempt preempt() {
