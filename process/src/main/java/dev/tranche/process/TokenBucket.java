@@ -1,52 +1,61 @@
 package dev.tranche.process;
 
-/** A token bucket. It may go into debt, which is then paid off first. Time is a parameter. */
+import java.util.function.LongSupplier;
+
+/** A token bucket. It may go into debt, which is then paid off first. Thread-safe. */
 public final class TokenBucket {
   private final double burst;
   private final double perS;
+  private final LongSupplier clockMs;
   private double tokens;
   private long lastMs;
 
-  public TokenBucket(double burst, double perS, long nowMs) {
+  public TokenBucket(double burst, double perS, LongSupplier clockMs) {
     this.burst = burst;
     this.perS = perS;
+    this.clockMs = clockMs;
     this.tokens = burst;
-    this.lastMs = nowMs;
+    this.lastMs = clockMs.getAsLong();
+  }
+
+  /** Takes a token if there is a whole one. */
+  public synchronized boolean tryAcquire() {
+    boolean available = available();
+    tokens -= available ? 1 : 0;
+    return available;
   }
 
   /** Returns whether there is a whole token. */
-  public boolean available(long nowMs) {
-    refill(nowMs);
+  public synchronized boolean available() {
+    refill();
     return tokens >= 1;
   }
 
   /** Takes tokens, whether or not there are so many. */
-  public void take(double count, long nowMs) {
-    refill(nowMs);
+  public synchronized void take(double count) {
+    refill();
     tokens -= count;
   }
 
-  /** Gives a token back. Returns whether the bucket is as good as a new one. */
-  public boolean giveBack() {
+  public synchronized void giveBack() {
     tokens = Math.min(burst, tokens + 1);
-    return tokens >= burst;
   }
 
   /** Returns the time until the debt is paid off. */
-  public long debtMs(long nowMs) {
-    refill(nowMs);
+  public synchronized long debtMs() {
+    refill();
     return tokens >= 0 ? 0 : (long) Math.ceil(-tokens / perS * 1_000);
   }
 
   /** Returns whether the bucket is as good as a new one. */
-  public boolean full(long nowMs) {
-    refill(nowMs);
+  synchronized boolean full() {
+    refill();
     return tokens >= burst;
   }
 
-  private void refill(long nowMs) {
-    double seconds = Math.max(0, nowMs - lastMs) / 1_000.0;
-    lastMs = Math.max(lastMs, nowMs);
-    tokens = Math.min(burst, tokens + seconds * perS);
+  private void refill() {
+    long nowMs = Math.max(lastMs, clockMs.getAsLong());
+    tokens = Math.min(burst, tokens + (nowMs - lastMs) / 1_000.0 * perS);
+    lastMs = nowMs;
   }
 }

@@ -9,7 +9,6 @@ import io.vertx.core.Future;
 import java.util.Optional;
 import java.util.function.Function;
 import java.util.function.IntSupplier;
-import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 
 /**
@@ -26,8 +25,6 @@ public final class PinChecks implements WaitSurvey.Listener {
   private final Function<String, Future<Optional<PodSelection>>> selections;
   private final Function<PodSelection, PodSelection.Pin> pins;
   private final IntSupplier gpuNodes;
-
-  private final LongSupplier clockMs;
   private final TokenBucket rate;
 
   /**
@@ -45,16 +42,13 @@ public final class PinChecks implements WaitSurvey.Listener {
     this.selections = selections;
     this.pins = pins;
     this.gpuNodes = gpuNodes;
-    this.clockMs = context.core().clockMs;
-    this.rate = new TokenBucket(BURST, READS_PER_SECOND_MAX, clockMs.getAsLong());
+    this.rate = new TokenBucket(BURST, READS_PER_SECOND_MAX, context::nowMs);
   }
 
   /** Reads the pod. What is too much now is asked for by a later survey. */
   @Override
   public void waits(PodFacts pod, WaitCause cause, Supplier<String> figures) {
-    long nowMs = clockMs.getAsLong();
-    if (rate.available(nowMs) && explanations.asksForPin(pod, cause, gpuNodes.getAsInt())) {
-      rate.take(1, nowMs);
+    if (explanations.asksForPin(pod, cause, gpuNodes.getAsInt()) && rate.tryAcquire()) {
       selections
           .apply(pod.key())
           .onSuccess(

@@ -75,7 +75,7 @@ public final class WaitEvents implements WaitSurvey.Listener {
 
   public WaitEvents(ControllerContext context) {
     this.context = context;
-    this.rate = new TokenBucket(BURST, PER_SECOND, context.nowMs());
+    this.rate = new TokenBucket(BURST, PER_SECOND, context::nowMs);
     ExtenderMetrics metrics = context.metrics();
     written = metrics.counter(METRIC, HELP, "outcome", "written");
     refused = metrics.counter(METRIC, HELP, "outcome", "refused");
@@ -97,8 +97,7 @@ public final class WaitEvents implements WaitSurvey.Listener {
       known = new Waiting(nowMs, createdMs(pod, nowMs));
       pods.put(pod.uid(), known);
     }
-    if (known.isDue(cause.reason(), nowMs) && rate.available(nowMs)) {
-      rate.take(1, nowMs);
+    if (known.isDue(cause.reason(), nowMs) && rate.tryAcquire()) {
       write(pod, cause, figures, known);
     }
   }

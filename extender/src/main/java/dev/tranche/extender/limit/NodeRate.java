@@ -2,9 +2,8 @@ package dev.tranche.extender.limit;
 
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.process.TokenBucket;
+import dev.tranche.process.TokenBuckets;
 import io.micrometer.core.instrument.Counter;
-import java.util.HashMap;
-import java.util.Map;
 import java.util.function.LongSupplier;
 
 /**
@@ -13,14 +12,9 @@ import java.util.function.LongSupplier;
  * to one event loop.
  */
 public final class NodeRate {
-  private static final long SWEEP_MS = 60_000;
-
-  private final Limits limits;
-  private final LongSupplier clockMs;
   private final Counter deferred;
   private final TokenBucket all;
-  private final Map<String, TokenBucket> byNode = new HashMap<>();
-  private long sweptMs;
+  private final TokenBuckets byNode;
 
   /**
    * @param burst calls of one node at once
@@ -34,8 +28,6 @@ public final class NodeRate {
    * @param writer the value of the metric's label {@code writer}
    */
   public NodeRate(String writer, Limits limits, LongSupplier clockMs, ExtenderMetrics metrics) {
-    this.limits = limits;
-    this.clockMs = clockMs;
     this.deferred =
         metrics.counter(
             "tranche.extender.node.calls.deferred",
@@ -43,15 +35,13 @@ public final class NodeRate {
                 + " nodes caused too many.",
             "writer",
             writer);
-    sweptMs = clockMs.getAsLong();
-    all = new TokenBucket(limits.burstOfAll(), limits.perSecondOfAll(), sweptMs);
+    this.all = new TokenBucket(limits.burstOfAll(), limits.perSecondOfAll(), clockMs);
+    this.byNode = new TokenBuckets(limits.burst(), 1_000.0 / limits.refillMs(), clockMs);
   }
 
   /** Returns whether {@link #tryAcquire} would succeed now. */
   public boolean available(String node) {
-    long nowMs = clockMs.getAsLong();
-    TokenBucket own = byNode.get(node);
-    return (own == null || own.available(nowMs)) && all.available(nowMs);
+    return byNode.of(node).available() && all.available();
   }
 
   public boolean tryAcquire(String node) {
@@ -59,20 +49,8 @@ public final class NodeRate {
       deferred.increment();
       return false;
     }
-    long nowMs = clockMs.getAsLong();
-    sweep(nowMs);
-    byNode
-        .computeIfAbsent(
-            node, first -> new TokenBucket(limits.burst(), 1_000.0 / limits.refillMs(), nowMs))
-        .take(1, nowMs);
-    all.take(1, nowMs);
+    byNode.of(node).take(1);
+    all.take(1);
     return true;
-  }
-
-  private void sweep(long nowMs) {
-    if (nowMs - sweptMs >= SWEEP_MS) {
-      sweptMs = nowMs;
-      byNode.values().removeIf(bucket -> bucket.full(nowMs));
-    }
   }
 }

@@ -45,10 +45,6 @@ public final class NodeStreams implements NodePlugins {
     return byNode.remove(stream.node, stream);
   }
 
-  boolean has(String node) {
-    return byNode.containsKey(node);
-  }
-
   List<NodeStream> open() {
     return List.copyOf(byNode.values());
   }

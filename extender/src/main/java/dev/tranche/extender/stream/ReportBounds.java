@@ -4,7 +4,6 @@ import dev.tranche.api.RequestBounds;
 import dev.tranche.api.node.Assignment;
 import dev.tranche.api.node.Gpu;
 import dev.tranche.api.node.NodeReport;
-import dev.tranche.process.TokenBucket;
 import java.util.Optional;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -36,10 +35,10 @@ final class ReportBounds {
   static final int EVENTS_MAX = 64;
 
   /** Far above what a node needs: one of 16 GPUs and 160 pods names 500 things a second. */
-  private static final int UNITS_PER_S = 5_000;
+  static final int UNITS_PER_S = 5_000;
 
   /** Two reports of a node with 10,000 held replicas. */
-  private static final int UNITS_BURST = 20_000;
+  static final int UNITS_BURST = 20_000;
 
   /** The names of pods and namespaces. */
   private static final Pattern NAME = Pattern.compile("[a-z0-9-][a-z0-9.-]{0,252}");
@@ -65,11 +64,6 @@ final class ReportBounds {
   /** Returns its work: one unit for each thing that it names, and one for each KiB. */
   int units() {
     return units;
-  }
-
-  /** Returns the units of one node. From a node that has used them up nothing is read. */
-  static TokenBucket work(long nowMs) {
-    return new TokenBucket(UNITS_BURST, UNITS_PER_S, nowMs);
   }
 
   private void counts(NodeReport report) {

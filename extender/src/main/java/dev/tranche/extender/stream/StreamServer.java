@@ -7,13 +7,13 @@ import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.state.StateWriter;
 import dev.tranche.process.TokenBucket;
+import dev.tranche.process.TokenBuckets;
 import dev.tranche.process.listen.ConnectionLimits;
 import dev.tranche.process.listen.ListeningPort;
 import dev.tranche.process.log.LineLimiter;
 import dev.tranche.process.loop.Loop;
 import dev.tranche.process.settings.HostPort;
 import dev.tranche.process.token.BearerToken;
-import dev.tranche.process.token.ReviewLimiter;
 import io.micrometer.core.instrument.Counter;
 import io.vertx.core.Future;
 import io.vertx.core.VerticleBase;
@@ -27,9 +27,7 @@ import io.vertx.grpc.common.GrpcStatus;
 import io.vertx.grpc.server.GrpcServer;
 import io.vertx.grpc.server.GrpcServerOptions;
 import io.vertx.grpc.server.GrpcServerRequest;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BiConsumer;
@@ -62,6 +60,9 @@ public final class StreamServer extends VerticleBase {
    */
   private static final int IDLE_S_MAX = 60;
 
+  /** Of refused tokens of one address. */
+  private static final double REVIEWS_PER_S = 1;
+
   /** As long as the end of a call may take to reach its peer. */
   private static final long ENDED_S_MAX = 1;
 
@@ -75,13 +76,16 @@ public final class StreamServer extends VerticleBase {
   private final LongSupplier clockMs;
   private final EventBatcher batcher;
 
-  /** By node, for nodes whose reports have caused work recently. */
-  private final Map<String, TokenBucket> works = new HashMap<>();
+  /** The units of each node. From a node that has used them up nothing is read. */
+  private final TokenBuckets works;
 
   private final LineLimiter refusalLog;
 
-  /** All nodes that share one address may connect at once. */
-  private final ReviewLimiter reviews = new ReviewLimiter(LIMITS.perAddressMax());
+  /**
+   * The tokens of each address that are reviewed. An accepted token gives back what it took. All
+   * nodes that share one address may connect at once.
+   */
+  private final TokenBuckets reviews;
 
   private final LineLimiter streamLog;
   private final Counter delayed;
@@ -114,6 +118,8 @@ public final class StreamServer extends VerticleBase {
     this.streams = streams;
     this.reports = reports;
     this.clockMs = reports.clockMs();
+    this.works = new TokenBuckets(ReportBounds.UNITS_BURST, ReportBounds.UNITS_PER_S, clockMs);
+    this.reviews = new TokenBuckets(LIMITS.perAddressMax(), REVIEWS_PER_S, clockMs);
     this.batcher =
         new EventBatcher(
             task -> vertx.setTimer(BATCH_MS, elapsed -> task.run()), reports.loop()::run);
@@ -187,7 +193,7 @@ public final class StreamServer extends VerticleBase {
       return;
     }
     String address = request.connection().remoteAddress().hostAddress();
-    if (!reviews.tryAcquire(address, clockMs.getAsLong())) {
+    if (!reviews.of(address).tryAcquire()) {
       ended("limited").increment();
       refuse(request, "too many tokens from this address were refused; another is reviewed soon");
       return;
@@ -200,7 +206,7 @@ public final class StreamServer extends VerticleBase {
             identity -> {
               switch (identity) {
                 case TokenCheck.Identity.OfNode(String node) -> {
-                  reviews.accepted(address);
+                  reviews.of(address).giveBack();
                   open(request, node);
                 }
                 case TokenCheck.Identity.Refused(String why) -> refuse(request, why);
@@ -283,12 +289,11 @@ public final class StreamServer extends VerticleBase {
       end(stream, "oversized", GrpcStatus.INVALID_ARGUMENT, bounds.violation().get());
       return;
     }
-    long nowMs = clockMs.getAsLong();
-    stream.reported(report, nowMs);
+    stream.reported(report, clockMs.getAsLong());
     latestReport.put(report);
-    TokenBucket work = work(stream.node);
-    work.take(bounds.units(), nowMs);
-    long waitMs = work.debtMs(nowMs);
+    TokenBucket work = works.of(stream.node);
+    work.take(bounds.units());
+    long waitMs = work.debtMs();
     if (waitMs > 0) {
       delayed.increment();
       request.pause();
@@ -298,10 +303,6 @@ public final class StreamServer extends VerticleBase {
 
   private void run(Runnable task) {
     context.runOnContext(ignored -> task.run());
-  }
-
-  private TokenBucket work(String node) {
-    return works.computeIfAbsent(node, first -> ReportBounds.work(clockMs.getAsLong()));
   }
 
   private void end(NodeStream stream, String cause, GrpcStatus status, String why) {
@@ -327,7 +328,6 @@ public final class StreamServer extends VerticleBase {
     long nowMs = clockMs.getAsLong();
     streamLog.endPeriods();
     refusalLog.endPeriods();
-    works.entrySet().removeIf(e -> !streams.has(e.getKey()) && e.getValue().full(nowMs));
     long deadlineMs = nowMs - SILENCE_MS;
     for (NodeStream stream : streams.open()) {
       if (stream.silentSince(deadlineMs)) {

@@ -11,12 +11,17 @@ import dev.tranche.api.node.GpuShare;
 import dev.tranche.api.node.Holding;
 import dev.tranche.api.node.NodeReport;
 import dev.tranche.api.node.PodUse;
+import dev.tranche.process.TokenBucket;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
 final class ReportBoundsTest {
+  private long nowMs;
+  private final TokenBucket work =
+      new TokenBucket(ReportBounds.UNITS_BURST, ReportBounds.UNITS_PER_S, () -> nowMs);
+
   private static NodeReport report(int gpus, int held, int echoes) {
     return NodeReport.newBuilder()
         .addAllGpus(Collections.nCopies(gpus, Gpu.newBuilder().setReplicas(1).build()))
@@ -126,11 +131,10 @@ final class ReportBoundsTest {
   @Test
   void floodOfLargeReports_isReadAtTheRateOfItsWork() {
     NodeReport large = report(1, 10_000, 0);
-    var work = ReportBounds.work(0);
     int read = 0;
-    for (long nowMs = 0; nowMs < 60_000; read++) {
-      work.take(ReportBounds.of(large).units(), nowMs);
-      nowMs += 1 + work.debtMs(nowMs);
+    for (; nowMs < 60_000; read++) {
+      work.take(ReportBounds.of(large).units());
+      nowMs += 1 + work.debtMs();
     }
     // Two at once, and then half a one in each second.
     assertThat(read).isBetween(28, 34);
@@ -141,10 +145,9 @@ final class ReportBoundsTest {
     var gpu = Gpu.newBuilder().addAllPodUses(Collections.nCopies(10, PodUse.getDefaultInstance()));
     NodeReport report =
         NodeReport.newBuilder().addAllGpus(Collections.nCopies(16, gpu.build())).build();
-    var work = ReportBounds.work(0);
-    for (long nowMs = 0; nowMs < 600_000; nowMs += 1_000) {
-      work.take(ReportBounds.of(report).units(), nowMs);
-      assertThat(work.debtMs(nowMs)).isZero();
+    for (; nowMs < 600_000; nowMs += 1_000) {
+      work.take(ReportBounds.of(report).units());
+      assertThat(work.debtMs()).isZero();
     }
   }
 

@@ -205,12 +205,12 @@ public final class AdmissionEvents implements AutoCloseable {
   }
 
   private void run() {
-    var rate = new TokenBucket(BURST, PER_SECOND, nowMs());
+    var rate = new TokenBucket(BURST, PER_SECOND, AdmissionEvents::nowMs);
     try {
       while (!Thread.currentThread().isInterrupted()) {
         Event event = queue.take();
-        rate.take(1, nowMs());
-        Thread.sleep(Math.max(WRITE_INTERVAL_MS, rate.debtMs(nowMs())));
+        rate.take(1);
+        Thread.sleep(Math.max(WRITE_INTERVAL_MS, rate.debtMs()));
         write(event);
       }
     } catch (InterruptedException closed) {

@@ -24,6 +24,7 @@ import dev.tranche.extender.readapi.row.WaitingReasons;
 import dev.tranche.extender.readapi.row.WasteList;
 import dev.tranche.extender.selection.NodeFilter;
 import dev.tranche.extender.snapshot.NodeSnapshot;
+import dev.tranche.process.TokenBucket;
 import io.vertx.core.Future;
 import io.vertx.core.MultiMap;
 import io.vertx.core.Vertx;
@@ -63,8 +64,7 @@ final class Answers {
   private final InvariantSampler invariants;
   private final WhatIfAnswers whatIfs;
   private final PodMetrics podMetrics = new PodMetrics();
-  private final RequestRate explanationRate =
-      new RequestRate("explanations", EXPLANATIONS_PER_SECOND_MAX);
+  private final TokenBucket explanationRate;
   private SoftReference<@Nullable Snapshot> latest = new SoftReference<>(null);
   private SoftReference<@Nullable Changes> changes = new SoftReference<>(null);
 
@@ -93,6 +93,9 @@ final class Answers {
     this.histories = histories;
     this.invariants = invariants;
     this.whatIfs = new WhatIfAnswers(vertx, sources);
+    this.explanationRate =
+        new TokenBucket(
+            EXPLANATIONS_PER_SECOND_MAX, EXPLANATIONS_PER_SECOND_MAX, sources.clockMs());
   }
 
   PodMetrics podMetrics() {
@@ -202,9 +205,8 @@ final class Answers {
                   namespace + "/" + name,
                   "names of Kubernetes: lower case letters, digits, dashes and dots")));
     }
-    Optional<Problem> tooMany = explanationRate.refusal(sources.clockMs().getAsLong());
-    if (tooMany.isPresent()) {
-      return refused(tooMany.get());
+    if (!explanationRate.tryAcquire()) {
+      return refused(Problem.tooMany(EXPLANATIONS_PER_SECOND_MAX, "explanations"));
     }
     String key = namespace + "/" + name;
     return whenReady(

@@ -11,6 +11,7 @@ import dev.tranche.extender.readapi.query.Problem;
 import dev.tranche.extender.readapi.row.View;
 import dev.tranche.extender.readapi.row.WhatIfAnswer;
 import dev.tranche.extender.selection.NodeFilter;
+import dev.tranche.process.TokenBucket;
 import dev.tranche.process.loop.Loop;
 import io.vertx.core.Future;
 import io.vertx.core.MultiMap;
@@ -21,7 +22,6 @@ import java.time.temporal.ChronoUnit;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
@@ -41,13 +41,14 @@ final class WhatIfAnswers {
   private final Vertx vertx;
   private final ReadApi.Sources sources;
   private final PodBody pods;
-  private final RequestRate rate = new RequestRate("what-if requests", PER_SECOND_MAX);
+  private final TokenBucket rate;
   private final Semaphore places = new Semaphore(AT_ONCE_MAX);
 
   WhatIfAnswers(Vertx vertx, ReadApi.Sources sources) {
     this.vertx = vertx;
     this.sources = sources;
     this.pods = new PodBody(sources.resources());
+    this.rate = new TokenBucket(PER_SECOND_MAX, PER_SECOND_MAX, sources.clockMs());
   }
 
   Future<Answer> of(View view, MultiMap parameters, Buffer body) {
@@ -69,9 +70,8 @@ final class WhatIfAnswers {
   }
 
   private Future<Answer> limited(View view, OptionalInt copies, Buffer body) {
-    Optional<Problem> tooMany = rate.refusal(sources.clockMs().getAsLong());
-    if (tooMany.isPresent()) {
-      return refused(tooMany.get());
+    if (!rate.tryAcquire()) {
+      return refused(Problem.tooMany(PER_SECOND_MAX, "what-if requests"));
     }
     if (!places.tryAcquire()) {
       return refused(

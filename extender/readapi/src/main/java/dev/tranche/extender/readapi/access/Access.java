@@ -7,9 +7,9 @@ import dev.tranche.api.Printable;
 import dev.tranche.extender.readapi.json.Json;
 import dev.tranche.extender.readapi.query.Problem;
 import dev.tranche.process.Sha256;
+import dev.tranche.process.TokenBuckets;
 import dev.tranche.process.log.LineLimiter;
 import dev.tranche.process.token.BearerToken;
-import dev.tranche.process.token.ReviewLimiter;
 import io.vertx.core.AsyncResult;
 import io.vertx.core.Future;
 import java.time.Duration;
@@ -49,9 +49,10 @@ public final class Access {
 
   private final Reviews reviews;
   private final String clusterRole;
-  private final Ticker ticker;
   private final LineLimiter failureLog = new LineLimiter(LOG, "tokens not reviewed from");
-  private final ReviewLimiter limiter = new ReviewLimiter(REFUSED_BURST);
+
+  /** Reviews of each sender. All but refused ones give back what they took. */
+  private final TokenBuckets reviewed;
 
   /** Keyed by the caller's digest, so that no token stays in memory, and by the right. */
   private final AsyncCache<String, Verdict> verdicts;
@@ -77,7 +78,8 @@ public final class Access {
   public Access(Reviews reviews, String clusterRole, Ticker ticker) {
     this.reviews = reviews;
     this.clusterRole = clusterRole;
-    this.ticker = ticker;
+    this.reviewed =
+        new TokenBuckets(REFUSED_BURST, 1, () -> TimeUnit.NANOSECONDS.toMillis(ticker.read()));
     this.verdicts =
         Caffeine.newBuilder()
             .maximumSize(REMEMBERED_MAX)
@@ -139,7 +141,7 @@ public final class Access {
     String key = digest + right;
     CompletableFuture<Verdict> known = verdicts.getIfPresent(key);
     if (known == null) {
-      if (!tryAcquire(sender)) {
+      if (!reviewed.of(sender).tryAcquire()) {
         return refusedWith(Problem.tooMany(caller.tooManyRefused()));
       }
       known =
@@ -169,17 +171,13 @@ public final class Access {
     return Future.succeededFuture(Optional.of(problem));
   }
 
-  private synchronized boolean tryAcquire(String address) {
-    return limiter.tryAcquire(address, TimeUnit.NANOSECONDS.toMillis(ticker.read()));
-  }
-
   /**
    * Gives the permit back unless the token was refused. A failed review says nothing about the
    * token.
    */
-  private synchronized void giveBack(AsyncResult<Verdict> answer, String address) {
+  private void giveBack(AsyncResult<Verdict> answer, String sender) {
     if (answer.failed() || answer.result() instanceof Verdict.Allowed) {
-      limiter.accepted(address);
+      reviewed.of(sender).giveBack();
     }
   }
 

@@ -83,6 +83,14 @@ public record Problem(
     return new Problem(429, "Too many requests", detail, List.of(), Map.of(RETRY_AFTER, "1"));
   }
 
+  /**
+   * @param what requests, in the plural
+   */
+  public static Problem tooMany(int perSecondMax, String what) {
+    return tooMany(
+        "at most %d %s a second are answered; retry in a second".formatted(perSecondMax, what));
+  }
+
   public static Problem unavailable(String detail) {
     return new Problem(503, "Service unavailable", detail, List.of(), Map.of(RETRY_AFTER, "1"));
   }
