@@ -32,8 +32,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Selects, among the nodes that kube-scheduler names, those with a GPU for the pod. To evaluate
- * thousands of nodes anew takes longer than others should wait, so {@link #inTurns} does that in
- * turns. A decision is made within one turn, from what is cached.
+ * thousands of nodes anew takes longer than others should wait, so that is done in turns. A
+ * decision is made within one turn, from what is cached.
  */
 public final class Filter {
   /** So many snapshots and fits of nodes may be computed in the turn that decides. */
@@ -106,28 +106,6 @@ public final class Filter {
   }
 
   /**
-   * Decides in one turn.
-   *
-   * @param hasNodePreferences the pod has soft preferences of its own among the nodes
-   */
-  public Answer filter(PodFacts pod, List<String> names, boolean hasNodePreferences) {
-    if (pod.servedByOthers()) {
-      return elsewhere(names);
-    }
-    return filter(pod, names, hasNodePreferences, "");
-  }
-
-  /** Decides about a member of a gang in one turn. */
-  Answer filter(PodFacts pod, List<String> names, boolean hasNodePreferences, String group) {
-    var call = new Call(pod, names, hasNodePreferences, group, clockMs.getAsLong());
-    @Nullable Answer answer = null;
-    while (answer == null) {
-      answer = call.turn(Long.MAX_VALUE);
-    }
-    return answer;
-  }
-
-  /**
    * Decides in turns on the loop, one call after the other.
    *
    * @param group the pod's PodGroup, {@code namespace/name}; empty if it has none
@@ -163,7 +141,7 @@ public final class Filter {
 
   private void turn(Call call, Promise<Answer> promise) {
     try {
-      @Nullable Answer answer = call.turn(Turn.MS_MAX);
+      @Nullable Answer answer = call.turn();
       if (answer == null) {
         loop.accept(() -> turn(call, promise));
       } else {
@@ -204,9 +182,9 @@ public final class Filter {
     }
 
     /** Returns the answer; null if it takes another turn. */
-    @Nullable Answer turn(long msMax) {
+    @Nullable Answer turn() {
       @Nullable Answer early = begin();
-      @Nullable Answer answer = early == null ? evaluate(msMax) : early;
+      @Nullable Answer answer = early == null ? evaluate() : early;
       if (!group.isEmpty() && answer != null) {
         settle(answer);
       }
@@ -263,9 +241,9 @@ public final class Filter {
      * the pod is decided by them. Otherwise they are looked up again: only those that have changed
      * since are evaluated anew. As soon as these are few, the turn lasts until the decision.
      */
-    private @Nullable Answer evaluate(long msMax) {
+    private @Nullable Answer evaluate() {
       boolean whole = next == 0;
-      long endMs = endMs(whole && anew <= ANEW_MAX ? Long.MAX_VALUE : msMax);
+      long endMs = whole && anew <= ANEW_MAX ? Long.MAX_VALUE : endMs();
       NodeEvaluator.ForPod now = evaluator.forPod(pod, uncached);
       if (whole) {
         anew = 0;
@@ -292,7 +270,7 @@ public final class Filter {
       }
       next = 0;
       anew += now.computed();
-      return whole && !scarcityChanges(new IdleGpus(gpus, idle)) ? decide(msMax) : null;
+      return whole && !scarcityChanges(new IdleGpus(gpus, idle)) ? decide() : null;
     }
 
     /**
@@ -308,8 +286,8 @@ public final class Filter {
       return evaluator.policyOf(pod) != before;
     }
 
-    private @Nullable Answer decide(long msMax) {
-      Transience transience = fitting.isEmpty() ? transience(msMax) : Transience.NONE;
+    private @Nullable Answer decide() {
+      Transience transience = fitting.isEmpty() ? transience() : Transience.NONE;
       if (!transience.known()) {
         return null;
       }
@@ -337,12 +315,12 @@ public final class Filter {
      * go, or a node with room is in backoff. Such an error makes kube-scheduler retry; a refusal
      * would make it evict pods. Nothing if each node refuses the pod for a lasting reason.
      */
-    private Transience transience(long msMax) {
+    private Transience transience() {
       Optional<String> why = awaiting(refused);
       if (why.isPresent()) {
         return new Transience(true, why);
       }
-      long endMs = endMs(msMax);
+      long endMs = endMs();
       boolean looked = false;
       Set<String> own = group.isEmpty() ? Set.of() : core.gangs.holding(group);
       for (NodeFit evaluation : refused) {
@@ -374,8 +352,8 @@ public final class Filter {
       return clockMs.getAsLong() > untilMs;
     }
 
-    private long endMs(long msMax) {
-      return msMax == Long.MAX_VALUE ? msMax : clockMs.getAsLong() + msMax;
+    private long endMs() {
+      return clockMs.getAsLong() + Turn.MS_MAX;
     }
 
     private boolean isOver(long endMs) {

@@ -6,7 +6,6 @@ import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.ledger.PreemptionInfo;
 import dev.tranche.extender.verb.FakeWorld;
 import dev.tranche.extender.verb.FakeWorld.Gpu;
-import dev.tranche.extender.verb.Filter;
 import io.fabric8.kubernetes.api.model.Event;
 import java.util.List;
 import java.util.Map;
@@ -17,7 +16,7 @@ final class UntriedNomineesTest {
   private final ControllerRig rig = new ControllerRig();
   private final List<Event> created = rig.created;
   private final FakeWorld world = rig.world;
-  private final Filter filter = world.filter();
+  private final FakeWorld.FilterNow filter = world.filter();
   private final MistakeEvents events = new MistakeEvents(rig.context);
   private final PodScan controller =
       new PodScan(rig.context, world.ledger::pods, PodRules.untriedNominee(world.core), events);

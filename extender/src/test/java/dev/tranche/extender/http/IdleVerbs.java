@@ -18,7 +18,7 @@ record IdleVerbs(FakeWorld world) {
     return new VerbRoutes(
         vertx,
         new ExtenderReader(List.of(Names.RESOURCE)),
-        new Verbs(world.filter(), world.prioritize(), world.bind(loop), world.preempt()),
+        new Verbs(world.filter().filter(), world.prioritize(), world.bind(loop), world.preempt()),
         world.metrics,
         readWithinMs);
   }

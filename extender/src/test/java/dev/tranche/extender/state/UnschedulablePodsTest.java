@@ -9,7 +9,6 @@ import dev.tranche.extender.placement.Placement;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.verb.FakeWorld;
 import dev.tranche.extender.verb.FakeWorld.Gpu;
-import dev.tranche.extender.verb.Filter;
 import io.vertx.core.Future;
 import java.util.ArrayList;
 import java.util.List;
@@ -24,7 +23,7 @@ final class UnschedulablePodsTest {
   private static final List<String> NODES = IntStream.range(0, 5).mapToObj(i -> "n" + i).toList();
 
   private final FakeWorld world = new FakeWorld(Policy.LOAD);
-  private final Filter filter = world.filter();
+  private final FakeWorld.FilterNow filter = world.filter();
 
   /** The pods that were tried, one for each kind and node. */
   private final List<String> tried = new ArrayList<>();

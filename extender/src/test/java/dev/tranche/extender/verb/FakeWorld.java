@@ -183,12 +183,24 @@ public final class FakeWorld implements NodePlugins, ApiServer {
     podWaker.tick();
   }
 
-  public Filter filter() {
+  /** Filter, as it decides while nothing else is done. */
+  public record FilterNow(Filter filter) {
+    public Filter.Answer filter(PodFacts pod, List<String> names, boolean hasNodePreferences) {
+      return filter(pod, names, hasNodePreferences, "");
+    }
+
+    Filter.Answer filter(
+        PodFacts pod, List<String> names, boolean hasNodePreferences, String group) {
+      return filter.inTurns(pod, names, hasNodePreferences, group).await();
+    }
+  }
+
+  public FilterNow filter() {
     return filter(0);
   }
 
-  public Filter filter(int offeredMax) {
-    return filter(offeredMax, Runnable::run);
+  public FilterNow filter(int offeredMax) {
+    return new FilterNow(filter(offeredMax, Runnable::run));
   }
 
   /**

@@ -34,7 +34,7 @@ final class FilterGarbageTest {
   @CsvSource({"load, 5, refused", "load, 3, fits", "packed, 5, refused", "packed, 3, fits"})
   void call_leavesLittle_inALargeCluster(String policy, int replicasOfEach, String outcome) {
     FakeWorld world = cluster(Policy.parse(policy).orElseThrow(), replicasOfEach);
-    Filter filter = world.filter();
+    FakeWorld.FilterNow filter = world.filter();
     long least = Long.MAX_VALUE;
     for (int i = 0; i < CALLS_MAX && least > BYTES_MAX; i++) {
       PodFacts pod = FakeWorld.pod("p" + i, 3);
@@ -55,7 +55,7 @@ final class FilterGarbageTest {
     world.report("a", new Gpu("a0", 0.2, 0));
     PodFacts holder = FakeWorld.pod("x", 10, "tranche.dev/gpu=a0").on("a");
     world.state.apply(new Event.PodSeen(holder));
-    Filter filter = world.filter();
+    FakeWorld.FilterNow filter = world.filter();
     PodFacts pod = FakeWorld.pod("p", 3);
     assertThat(filter.filter(pod, List.of("a"), false)).isInstanceOf(Filter.Answer.Nodes.class);
     var terminating = new PreemptionInfo(0, Map.of(), 1, true, null);

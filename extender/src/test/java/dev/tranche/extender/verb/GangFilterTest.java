@@ -16,7 +16,7 @@ import org.junit.jupiter.api.Test;
 class GangFilterTest {
   private static final String GROUP = "ns/train";
   private final FakeWorld world = new FakeWorld(Policy.LOAD);
-  private final Filter filter = world.filter();
+  private final FakeWorld.FilterNow filter = world.filter();
 
   /** Two GPUs: room for four halves. */
   @BeforeEach

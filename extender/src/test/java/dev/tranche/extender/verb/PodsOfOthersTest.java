@@ -60,7 +60,7 @@ class PodsOfOthersTest {
   /** kube-scheduler may see a node first. A refusal would last until something else happens. */
   @Test
   void nodeThatIsNotReadYet_isNoRefusal() {
-    Filter filter = world.filter(0);
+    FakeWorld.FilterNow filter = world.filter(0);
     List<String> names = List.of("plugin", "new");
     assertThat(filter.filter(onDra(1), names, false))
         .isInstanceOfSatisfying(

@@ -27,7 +27,7 @@ import org.junit.jupiter.api.Test;
 final class PreemptTest {
   private final FakeWorld world = new FakeWorld(Policy.LOAD);
   private final Preempt preempt = world.preempt();
-  private final Filter filter = world.filter();
+  private final FakeWorld.FilterNow filter = world.filter();
 
   @BeforeEach
   void budgets() {

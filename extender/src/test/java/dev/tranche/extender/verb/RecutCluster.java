@@ -225,7 +225,7 @@ final class RecutCluster {
   private final List<String> history = new ArrayList<>();
   private final List<String> failures = new ArrayList<>();
   private FakeWorld world = new FakeWorld(Policy.PACKED);
-  private Filter filter = world.filter();
+  private FakeWorld.FilterNow filter = world.filter();
   private Bind bind;
   private long nowMs = 100_000;
   private int created;

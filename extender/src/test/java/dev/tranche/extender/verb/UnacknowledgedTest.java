@@ -23,7 +23,7 @@ final class UnacknowledgedTest {
   private final Vertx vertx = Vertx.vertx();
   private final FakeWorld world = new FakeWorld(Policy.LOAD);
   private final Bind bind = world.bind(new Loop(vertx.getOrCreateContext()));
-  private final Filter filter = world.filter(64);
+  private final FakeWorld.FilterNow filter = world.filter(64);
   private final Prioritize prioritize = world.prioritize();
 
   @BeforeEach

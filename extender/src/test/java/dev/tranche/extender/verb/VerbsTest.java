@@ -27,7 +27,7 @@ final class VerbsTest {
   private static final long GIB = FakeWorld.GIB;
   private static final List<String> BOTH = List.of("a", "b");
   private final FakeWorld world = new FakeWorld(Policy.LOAD);
-  private final Filter filter = world.filter();
+  private final FakeWorld.FilterNow filter = world.filter();
   private final Prioritize prioritize = world.prioritize();
 
   @Test
@@ -148,7 +148,8 @@ final class VerbsTest {
     return IntStream.range(0, count).mapToObj(i -> new Gpu(prefix + i, sm, 0)).toArray(Gpu[]::new);
   }
 
-  private static List<String> offered(Filter by, String pod, int replicas, List<String> names) {
+  private static List<String> offered(
+      FakeWorld.FilterNow by, String pod, int replicas, List<String> names) {
     var answer = by.filter(FakeWorld.pod(pod, replicas), names, false);
     return ((Filter.Answer.Nodes) answer).nodes();
   }

@@ -30,7 +30,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 /** What-if says what the verbs then do. */
 final class WhatIfTest {
   private FakeWorld world = new FakeWorld(Policy.LOAD);
-  private Filter filter = world.filter();
+  private FakeWorld.FilterNow filter = world.filter();
 
   private WhatIf.Answer ask(PodFacts pod, int count) {
     return world.foretold(pod, node -> Optional.empty(), count);
