@@ -30,7 +30,6 @@ import dev.tranche.extender.explain.WhatIf;
 import dev.tranche.extender.http.ClientCertificates;
 import dev.tranche.extender.http.ExtenderReader;
 import dev.tranche.extender.http.OpsRoutes;
-import dev.tranche.extender.http.RequestLimiter;
 import dev.tranche.extender.http.VerbRoutes;
 import dev.tranche.extender.http.VerbServer;
 import dev.tranche.extender.ledger.GpuFacts;
@@ -298,11 +297,7 @@ public final class Extender implements AutoCloseable {
                 task -> vertx.setTimer(SOON_MS, due -> loop.run(task))));
     var routes =
         new VerbRoutes(
-            vertx,
-            new ExtenderReader(config.resources()),
-            all,
-            metrics,
-            RequestLimiter.READ_WITHIN_MS);
+            vertx, new ExtenderReader(config.resources()), all, metrics, VerbRoutes.READ_WITHIN_MS);
     return new VerbServer(
         config.verbs(),
         port("verbs", VerbServer.limits(config.verbsTls())),

@@ -43,12 +43,12 @@ public final class DraLabels implements Controller {
       String label = wanted ? Names.DRA : "";
       context
           .nodes()
-          .patch(node, Names.SERVED_BY, Map.of(Names.SERVED_BY, label), Map.of())
-          .ifPresent(
-              answer ->
-                  answer.onSuccess(
-                      done ->
-                          LOG.info("node {}: {} is \"{}\"", node.key(), Names.SERVED_BY, label)));
+          .patch(
+              node,
+              Names.SERVED_BY,
+              Map.of(Names.SERVED_BY, label),
+              Map.of(),
+              () -> LOG.info("node {}: {} is \"{}\"", node.key(), Names.SERVED_BY, label));
     }
   }
 }

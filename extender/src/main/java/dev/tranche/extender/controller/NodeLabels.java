@@ -87,8 +87,11 @@ public final class NodeLabels implements Controller {
     String ours = change.labelsAnnotation();
     context
         .nodes()
-        .patch(node, "labels", change.labels(), Map.of(Names.NODE_LABELS, ours))
-        .ifPresent(
-            answer -> answer.onSuccess(done -> LOG.info("labelled node {}: {}", node.key(), ours)));
+        .patch(
+            node,
+            "labels",
+            change.labels(),
+            Map.of(Names.NODE_LABELS, ours),
+            () -> LOG.info("labelled node {}: {}", node.key(), ours));
   }
 }

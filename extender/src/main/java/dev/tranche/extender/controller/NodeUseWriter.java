@@ -161,12 +161,11 @@ public final class NodeUseWriter implements Controller {
     String text = now.map(its -> its.text(Instant.now())).orElse("");
     context
         .nodes()
-        .patch(node, Names.GPU_USE, Map.of(), Map.of(Names.GPU_USE, text))
-        .ifPresent(
-            answer ->
-                answer.onSuccess(
-                    patched ->
-                        now.ifPresent(
-                            its -> written.put(node.key(), new Written(its, context.nowMs())))));
+        .patch(
+            node,
+            Names.GPU_USE,
+            Map.of(),
+            Map.of(Names.GPU_USE, text),
+            () -> now.ifPresent(its -> written.put(node.key(), new Written(its, context.nowMs()))));
   }
 }

@@ -81,12 +81,12 @@ public final class StartupTaints implements Controller {
   private void lift(WatchedNode node, TaintedNode now) {
     context
         .nodes()
-        .patch(node, "the startup taint", PatchType.JSON, patch(now.keys()))
-        .ifPresent(
-            answer ->
-                answer.onSuccess(
-                    done ->
-                        LOG.info("node {} serves GPUs: removed its startup taint", node.key())));
+        .patch(
+            node,
+            "the startup taint",
+            PatchType.JSON,
+            patch(now.keys()),
+            () -> LOG.info("node {} serves GPUs: removed its startup taint", node.key()));
   }
 
   /**

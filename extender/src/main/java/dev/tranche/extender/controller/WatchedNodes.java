@@ -76,30 +76,33 @@ public final class WatchedNodes implements Controller {
    * @param what is patched, for the log
    * @param labels to set; an empty value removes the label
    * @param annotations likewise
-   * @return empty if it was put off
    */
-  Optional<Future<?>> patch(
-      WatchedNode node, String what, Map<String, String> labels, Map<String, String> annotations) {
+  void patch(
+      WatchedNode node,
+      String what,
+      Map<String, String> labels,
+      Map<String, String> annotations,
+      Runnable done) {
     String patch = NodePatch.of(node.resourceVersion(), labels, annotations);
-    return patch(node, what, PatchType.JSON_MERGE, patch);
+    patch(node, what, PatchType.JSON_MERGE, patch, done);
   }
 
-  Optional<Future<?>> patch(WatchedNode node, String what, PatchType type, String patch) {
+  void patch(WatchedNode node, String what, PatchType type, String patch, Runnable done) {
     String name = node.key();
     boolean shown = !node.resourceVersion().equals(patched.get(name));
     if (underWay.contains(name) || !shown || !rate.tryAcquire(name)) {
-      return Optional.empty();
+      return;
     }
     Future<?> answer = api.patchNode(name, type, patch);
     patched.put(name, node.resourceVersion());
     underWay.add(name);
-    return Optional.of(
-        answer
-            .onComplete(done -> underWay.remove(name))
-            .onFailure(
-                e -> {
-                  patched.remove(name);
-                  LOG.info("cannot patch {} of node {}, will retry: {}", what, name, e.toString());
-                }));
+    answer
+        .onComplete(any -> underWay.remove(name))
+        .onSuccess(any -> done.run())
+        .onFailure(
+            e -> {
+              patched.remove(name);
+              LOG.info("cannot patch {} of node {}, will retry: {}", what, name, e.toString());
+            });
   }
 }

@@ -45,12 +45,6 @@ public final class ExtenderReader {
     @Nullable Map<String, @Nullable MetaVictims> victims;
   }
 
-  private record Binding(
-      @JsonProperty("PodName") @Nullable String podName,
-      @JsonProperty("PodNamespace") @Nullable String podNamespace,
-      @JsonProperty("PodUID") @Nullable String podUid,
-      @JsonProperty("Node") @Nullable String node) {}
-
   public ExtenderArgs args(byte[] json) throws MalformedException {
     Args args = read(json, Args.class);
     PodFields pod = Objects.requireNonNullElse(args.pod, NO_POD);
@@ -81,19 +75,18 @@ public final class ExtenderReader {
   }
 
   public ExtenderBindingArgs binding(byte[] json) throws MalformedException {
-    Binding args = read(json, Binding.class);
-    return new ExtenderBindingArgs(
-        required(args.podName(), "PodName"),
-        required(args.podNamespace(), "PodNamespace"),
-        required(args.podUid(), "PodUID"),
-        required(args.node(), "Node"));
+    var args = read(json, ExtenderBindingArgs.class);
+    require(args.podName(), "PodName");
+    require(args.podNamespace(), "PodNamespace");
+    require(args.podUid(), "PodUID");
+    require(args.node(), "Node");
+    return args;
   }
 
-  private static String required(@Nullable String value, String key) throws MalformedException {
-    if (value == null || value.isEmpty()) {
+  private static void require(String value, String key) throws MalformedException {
+    if (value.isEmpty()) {
       throw new MalformedException("a binding without " + key);
     }
-    return value;
   }
 
   private static <T> T read(byte[] json, Class<T> type) throws MalformedException {

@@ -44,7 +44,10 @@ public final class ExtenderV1 {
       Optional<PodFacts> pod, @Nullable Map<String, Preempt.VictimUids> victims) {}
 
   public record ExtenderBindingArgs(
-      String podName, String podNamespace, String podUid, String node) {
+      @JsonProperty("PodName") String podName,
+      @JsonProperty("PodNamespace") String podNamespace,
+      @JsonProperty("PodUID") String podUid,
+      @JsonProperty("Node") String node) {
     public String key() {
       return podNamespace + "/" + podName;
     }

@@ -15,6 +15,7 @@ import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
 import io.vertx.core.buffer.Buffer;
+import io.vertx.core.http.HttpHeaders;
 import io.vertx.core.http.HttpMethod;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.http.HttpServerResponse;
@@ -25,6 +26,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.concurrent.Semaphore;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -34,6 +36,24 @@ import org.slf4j.LoggerFactory;
  * Serves the extender's verbs: decodes, decides and encodes. Runs on the loop that owns the Ledger.
  */
 public final class VerbRoutes {
+  /**
+   * The time limit for reading the body. The chart's httpTimeout is 10 s, and an answer after that
+   * is useless. The rest of that time is for the decision.
+   */
+  public static final long READ_WITHIN_MS = 5_000;
+
+  /** A Pod is 1.5 MiB at most, and 15,000 node names are about 1 MiB. */
+  static final int BODY_BYTES_MAX = 4 << 20;
+
+  /** Of all bodies. */
+  static final int BYTES_MAX = 32 << 20;
+
+  /**
+   * The most calls at once. kube-scheduler filters one pod at a time; binds run concurrently, and
+   * are small.
+   */
+  static final int CALLS_MAX = 1_024;
+
   private static final Logger LOG = LoggerFactory.getLogger(VerbRoutes.class);
   private static final String NOT_CACHE_CAPABLE =
       "the request has no NodeNames: set nodeCacheCapable: true for this extender in the"
@@ -47,12 +67,13 @@ public final class VerbRoutes {
       "too many requests are queued for the extender; the pod will be retried";
   private static final String TOO_LARGE =
       "the request has more than %d bytes: set nodeCacheCapable: true for this extender in the KubeSchedulerConfiguration, so that nodes are named and not sent"
-          .formatted(RequestLimiter.BODY_BYTES_MAX);
+          .formatted(BODY_BYTES_MAX);
 
   /** The names of 15,000 nodes, or as many bytes of a Pod, take a few milliseconds. */
   static final int READ_HERE_BYTES_MAX = 512 << 10;
 
-  private final RequestLimiter limiter = new RequestLimiter();
+  private final Semaphore places = new Semaphore(CALLS_MAX);
+  private final Semaphore bodyBytes = new Semaphore(BYTES_MAX);
   private final LineLimiter slowLog = new LineLimiter(LOG, "slow requests from");
   private final Vertx vertx;
   private final long readWithinMs;
@@ -99,16 +120,29 @@ public final class VerbRoutes {
   /** Handles a request on the loop; one beyond the limits is refused unread. */
   public void handle(HttpServerRequest request) {
     Route route = routes.get(request.path());
-    long length = RequestLimiter.length(request);
+    // Netty admits no other text than digits.
+    String announced = request.getHeader(HttpHeaders.CONTENT_LENGTH);
+    long length = announced == null ? 0 : Long.parseLong(announced);
     if (route == null || !request.method().equals(HttpMethod.POST)) {
       request.response().setStatusCode(HttpURLConnection.HTTP_NOT_FOUND).end();
-    } else if (length > RequestLimiter.BODY_BYTES_MAX) {
+    } else if (length > BODY_BYTES_MAX) {
       refuse(request, route.verb(), TOO_LARGE);
-    } else if (!limiter.tryAcquire(length)) {
+    } else if (!tryAcquire((int) length)) {
       refuse(request, route.verb(), OVERLOADED);
     } else {
       admit(request, route, (int) length);
     }
+  }
+
+  private boolean tryAcquire(int length) {
+    if (!places.tryAcquire()) {
+      return false;
+    }
+    if (!bodyBytes.tryAcquire(length)) {
+      places.release();
+      return false;
+    }
+    return true;
   }
 
   private void refuse(HttpServerRequest request, Verb verb, String why) {
@@ -125,7 +159,8 @@ public final class VerbRoutes {
         .onSuccess(
             any -> {
               vertx.cancelTimer(timer);
-              limiter.release(length);
+              places.release();
+              bodyBytes.release(length);
             });
     request
         .response()
@@ -182,7 +217,7 @@ public final class VerbRoutes {
 
   /** Returns the number of calls that wait or are being decided. */
   int calls() {
-    return limiter.calls();
+    return CALLS_MAX - places.availablePermits();
   }
 
   private void answer(HttpServerRequest request, Route route, byte[] body) {

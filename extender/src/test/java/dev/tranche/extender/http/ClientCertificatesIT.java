@@ -51,7 +51,7 @@ final class ClientCertificatesIT {
             new HostPort("127.0.0.1", 0),
             new ListeningPort(vertx, transport, "verbs", VerbServer.limits(true)),
             verbs.world().readiness,
-            verbs.routes(vertx, loop, RequestLimiter.READ_WITHIN_MS)::handle,
+            verbs.routes(vertx, loop, VerbRoutes.READ_WITHIN_MS)::handle,
             loop);
     server.serve(ours.server(), clients(ours)).await();
   }

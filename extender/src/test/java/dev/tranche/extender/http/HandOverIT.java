@@ -54,7 +54,7 @@ final class HandOverIT {
             new HostPort("127.0.0.1", 0),
             new ListeningPort(vertx, transport, "verbs", VerbServer.limits(true)),
             verbs.world().readiness,
-            verbs.routes(vertx, loop, RequestLimiter.READ_WITHIN_MS)::handle,
+            verbs.routes(vertx, loop, VerbRoutes.READ_WITHIN_MS)::handle,
             loop);
     server.serve(new TestAuthority("ours").server(), null).await();
     var options = new HttpClientOptions().setSsl(true).setTrustAll(true).setVerifyHost(false);

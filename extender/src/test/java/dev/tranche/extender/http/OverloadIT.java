@@ -37,7 +37,7 @@ final class OverloadIT {
 
   @BeforeEach
   void start() {
-    serve(RequestLimiter.READ_WITHIN_MS);
+    serve(VerbRoutes.READ_WITHIN_MS);
   }
 
   private void serve(long readWithinMs) {
@@ -65,13 +65,13 @@ final class OverloadIT {
     server.close().await();
     serve(10 * PATIENCE.toMillis());
     var slow = new ArrayList<NetSocket>();
-    int many = RequestLimiter.BYTES_MAX / RequestLimiter.BODY_BYTES_MAX;
+    int many = VerbRoutes.BYTES_MAX / VerbRoutes.BODY_BYTES_MAX;
     for (int i = 0; i < many; i++) {
       NetSocket socket = client.connect(server.actualPort(), "127.0.0.1").await();
       socket
           .write(
               "POST /filter HTTP/1.1\r\nHost: x\r\nContent-Length: "
-                  + RequestLimiter.BODY_BYTES_MAX
+                  + VerbRoutes.BODY_BYTES_MAX
                   + "\r\n\r\n{")
           .await();
       slow.add(socket);
@@ -105,7 +105,7 @@ final class OverloadIT {
   /** Whole nodes, of a scheduler that is not told to name them. */
   @Test
   void bodyBeyondItsLimit_isRefusedWithASentence_thatNamesTheOption() throws Exception {
-    String large = "x".repeat(4 * RequestLimiter.BODY_BYTES_MAX);
+    String large = "x".repeat(4 * VerbRoutes.BODY_BYTES_MAX);
     for (String path : List.of("/filter", "/bind", "/preempt")) {
       var answer = post(path, large);
       assertThat(answer.statusCode()).isEqualTo(path.equals("/preempt") ? 500 : 200);
