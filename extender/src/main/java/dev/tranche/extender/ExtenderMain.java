@@ -11,9 +11,7 @@ import io.fabric8.kubernetes.api.model.Status;
 import io.fabric8.kubernetes.api.model.policy.v1.PodDisruptionBudget;
 import io.fabric8.kubernetes.client.KubernetesClient;
 import io.fabric8.kubernetes.client.KubernetesClientException;
-import java.time.Duration;
 import java.util.List;
-import java.util.concurrent.CountDownLatch;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -31,7 +29,6 @@ public final class ExtenderMain {
   /** Longer than a pod's termination may take. */
   private static final int CLEANUP_CHECKS_MAX = 60;
 
-  private static final Duration STOP = Duration.ofSeconds(15);
   private static final Logger LOG = LoggerFactory.getLogger(ExtenderMain.class);
 
   private ExtenderMain() {}
@@ -75,20 +72,23 @@ public final class ExtenderMain {
     }
   }
 
-  private static void run(ExtenderConfig config) throws InterruptedException {
-    var stopped = new CountDownLatch(1);
-    var main = Thread.currentThread();
-    Runtime.getRuntime().addShutdownHook(new Thread(() -> stop(stopped, main)));
-    try (var client = openClient();
-        var extender = new Extender(config, client)) {
-      extender.watchLoops();
-      extender
-          .start()
-          .onSuccess(
-              started -> LOG.info("verbs on {}, metrics on {}", config.verbs(), config.metrics()))
-          .onFailure(ExtenderMain::failed);
-      stopped.await();
-    }
+  private static void run(ExtenderConfig config) {
+    KubernetesClient client = openClient();
+    var extender = new Extender(config, client);
+    Runtime.getRuntime()
+        .addShutdownHook(
+            new Thread(
+                () -> {
+                  extender.close();
+                  client.close();
+                },
+                "stop"));
+    extender.watchLoops();
+    extender
+        .start()
+        .onSuccess(
+            started -> LOG.info("verbs on {}, metrics on {}", config.verbs(), config.metrics()))
+        .onFailure(ExtenderMain::failed);
   }
 
   private static void failed(Throwable why) {
@@ -100,15 +100,5 @@ public final class ExtenderMain {
     return ApiClient.open(
         ApiClient.serialization(
             List.of(Node.class, Pod.class, PodDisruptionBudget.class, Secret.class, Status.class)));
-  }
-
-  /** The process ends when this returns, so it waits until all parts are closed. */
-  private static void stop(CountDownLatch stopped, Thread main) {
-    stopped.countDown();
-    try {
-      main.join(STOP);
-    } catch (InterruptedException hurried) {
-      Thread.currentThread().interrupt();
-    }
   }
 }
