@@ -4,7 +4,6 @@ import dev.tranche.e2e.bench.plane.ClusterObjects;
 import dev.tranche.e2e.bench.plane.ExtenderProcess;
 import dev.tranche.e2e.bench.plane.SimulatedNodes;
 import dev.tranche.e2e.bench.ui.BusyPods;
-import dev.tranche.e2e.bench.ui.FilterCalls;
 import dev.tranche.e2e.bench.ui.PageReaders;
 import dev.tranche.e2e.bench.ui.PageWatch;
 import dev.tranche.e2e.browser.Chromium;
@@ -22,7 +21,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.stream.IntStream;
 
 /**
  * Measures the web page in a browser, and what its readers cost the extender. Nodes report every
@@ -33,7 +31,6 @@ final class UiBench {
   private static final int GPUS_PER_NODE = 8;
   private static final int READERS = 20;
   private static final int WAITING_PODS = 40;
-  private static final int LOADS = 5;
 
   /** Turns that are not counted, in which the JVM compiles most of its code. */
   private static final int WARM_TURNS = 2;
@@ -99,7 +96,6 @@ final class UiBench {
           busy.start(streams);
           Await.until("every GPU to be measured", 300, this::measured);
           readers(extender);
-          filter(extender, waitingPods(plane));
           page();
         }
         extender.process().requireAlive();
@@ -116,14 +112,6 @@ final class UiBench {
     } catch (IOException | RuntimeException notYet) {
       return false;
     }
-  }
-
-  private static List<JsonObject> waitingPods(ControlPlane plane) {
-    String path =
-        "/api/v1/namespaces/%s/pods?labelSelector=%s"
-            .formatted(ClusterObjects.NAMESPACE, ClusterObjects.LABEL);
-    return new JsonObject(plane.client().raw(path))
-        .getJsonArray("items").stream().map(JsonObject.class::cast).toList();
   }
 
   /** Measures the CPU use of the extender's process with readers and without, in turns. */
@@ -163,56 +151,10 @@ final class UiBench {
     return extender.process().cpu().minus(before).toNanos() * 100.0 / (System.nanoTime() - from);
   }
 
-  /** Measures how long filter takes with readers and without, in turns. */
-  private void filter(ExtenderProcess extender, List<JsonObject> pods) throws Exception {
-    print("filter in turns with %d readers and without".formatted(READERS));
-    var calls =
-        new FilterCalls(
-            extender.verbs(),
-            pods,
-            IntStream.range(0, nodes).mapToObj(ClusterObjects::nodeName).toList());
-    var with = new ArrayList<double[]>();
-    var without = new ArrayList<double[]>();
-    for (int i = -WARM_TURNS; i < size.turns(); i++) {
-      double[] alone = calls.during(size.turn());
-      double[] read;
-      try (var readers = new PageReaders(apiPort, READERS)) {
-        Thread.sleep(Duration.ofSeconds(3));
-        read = calls.during(size.turn());
-        readers.requireAlive();
-      }
-      print("  p99: %.2f ms alone, %.2f ms read".formatted(p99(alone), p99(read)));
-      if (i >= 0) {
-        without.add(alone);
-        with.add(read);
-      }
-    }
-    figure("filter_ms.p99.unread", p99(all(without)), "ms");
-    figure("filter_ms.p99.read", p99(all(with)), "ms");
-  }
-
   private void page() throws Exception {
-    try (var chromium = new Chromium(artifacts.root())) {
-      print("opening the page %d times".formatted(LOADS));
-      var firstMapMs = new double[LOADS];
-      for (int i = 0; i < LOADS; i++) {
-        try (var page = new PageWatch(chromium, apiPort)) {
-          firstMapMs[i] = page.firstMapMs();
-          if (i == 0) {
-            assets(page);
-          }
-        }
-      }
-      figure("first_map_ms", Figure.median(firstMapMs), "ms");
-      try (var page = new PageWatch(chromium, apiPort)) {
-        watched(page);
-      }
-    }
-  }
-
-  private void assets(PageWatch page) {
-    if (figures.stream().noneMatch(figure -> figure.name().equals("ui.gzipped_kb"))) {
-      figures.add(new Figure("ui.gzipped_kb", page.gzippedBytes() / 1_000, "kB"));
+    try (var chromium = new Chromium(artifacts.root());
+        var page = new PageWatch(chromium, apiPort)) {
+      watched(page);
     }
   }
 
@@ -234,10 +176,6 @@ final class UiBench {
     double longestMs = Arrays.stream(page.longTasksMs()).skip(tasks).max().orElse(0);
     figure("longest_task_ms.interacting", longestMs, "ms");
     figure("interaction_ms.p98", Figure.quantile(0.98, interactionsMs), "ms");
-  }
-
-  private static double[] all(List<double[]> turns) {
-    return turns.stream().flatMapToDouble(Arrays::stream).toArray();
   }
 
   private static double p99(double[] ms) {

@@ -87,8 +87,6 @@ public final class ExtenderTraining {
                 client, STREAM_PORT, ClusterObjects.gpus(NODES), (node, assignment) -> {})) {
       pods(streams);
       get("metrics");
-      get("inspect");
-      get("explain?pod=" + ClusterObjects.NAMESPACE + "/training-0");
     }
   }
 

@@ -65,21 +65,6 @@ public final class PageWatch implements AutoCloseable {
             + " }");
   }
 
-  /** From the navigation until the first map is painted. */
-  public double firstMapMs() {
-    return number("seen.firstMapMs");
-  }
-
-  /** Returns the size of the page's files, as they are sent. */
-  public double gzippedBytes() {
-    return number(
-        """
-        ['navigation', 'resource'].flatMap((type) => performance.getEntriesByType(type))
-          .filter((entry) => entry.initiatorType !== 'fetch')
-          .reduce((sum, entry) => sum + entry.encodedBodySize, 0)\
-        """);
-  }
-
   /** Lets the page follow the cluster. */
   public void watch(Duration length) {
     page.waitForTimeout((double) length.toMillis());
@@ -173,10 +158,6 @@ public final class PageWatch implements AutoCloseable {
 
   private void pause() {
     page.waitForTimeout(PAUSE_MS);
-  }
-
-  private double number(String expression) {
-    return ((Number) page.evaluate(expression)).doubleValue();
   }
 
   private double[] numbers(String expression) {
