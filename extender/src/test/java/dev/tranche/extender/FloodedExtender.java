@@ -1,6 +1,6 @@
 package dev.tranche.extender;
 
-import static dev.tranche.extender.RunningExtender.until;
+import static dev.tranche.extender.Until.until;
 
 import dev.tranche.process.listen.ImageProcess;
 import io.fabric8.kubernetes.client.KubernetesClient;

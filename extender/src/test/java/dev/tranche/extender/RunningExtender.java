@@ -1,6 +1,6 @@
 package dev.tranche.extender;
 
-import static org.assertj.core.api.Assertions.assertThat;
+import static dev.tranche.extender.Until.until;
 
 import dev.tranche.api.node.NodeReport;
 import dev.tranche.extender.stream.FakeNode;
@@ -9,15 +9,9 @@ import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
-import java.time.Duration;
-import java.time.Instant;
-import java.util.concurrent.Callable;
 
 /** An extender with its ports, an API server that it asks, and node plugins that connect to it. */
 final class RunningExtender implements AutoCloseable {
-  /** Only ends a broken test. */
-  private static final Duration PATIENCE = Duration.ofSeconds(60);
-
   final MockCluster cluster;
   final Vertx vertx = Vertx.vertx();
   final Extender extender;
@@ -61,14 +55,6 @@ final class RunningExtender implements AutoCloseable {
 
   private HttpResponse<String> send(HttpRequest.Builder request) throws Exception {
     return http.send(request.build(), HttpResponse.BodyHandlers.ofString());
-  }
-
-  static void until(Callable<Boolean> condition) throws Exception {
-    Instant deadline = Instant.now().plus(PATIENCE);
-    while (!condition.call()) {
-      assertThat(Instant.now()).as("still waiting").isBefore(deadline);
-      Thread.sleep(50);
-    }
   }
 
   @Override

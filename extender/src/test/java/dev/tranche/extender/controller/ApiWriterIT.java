@@ -4,6 +4,7 @@ import static java.util.concurrent.TimeUnit.SECONDS;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.api.Names;
+import dev.tranche.extender.PlainApi;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.state.ApiServer.BindOutcome;
@@ -13,46 +14,32 @@ import dev.tranche.process.loop.Loop;
 import io.fabric8.kubernetes.api.model.EventBuilder;
 import io.fabric8.kubernetes.api.model.PodBuilder;
 import io.fabric8.kubernetes.api.model.Quantity;
-import io.fabric8.kubernetes.client.KubernetesClient;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
-import io.vertx.core.Vertx;
-import io.vertx.core.http.HttpServer;
 import io.vertx.core.http.HttpServerRequest;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** Calls of one kind do not keep those of another waiting. */
 final class ApiWriterIT {
   private static final int CALL_MS = 60_000;
 
-  private final Vertx vertx = Vertx.vertx();
   private final SimpleMeterRegistry registry = new SimpleMeterRegistry();
   private final AtomicInteger bindings = new AtomicInteger();
-  private HttpServer server;
-  private KubernetesClient client;
-  private ApiWriter api;
-
-  @BeforeEach
-  void start() {
-    server = vertx.createHttpServer().requestHandler(this::answer).listen(0, "localhost").await();
-    client = PlainApi.client(server.actualPort());
-    api =
-        new ApiWriter(
-            ApiClient.withoutRetries(client, CALL_MS),
-            List.of(Names.RESOURCE),
-            new Loop(vertx.getOrCreateContext()),
-            new ExtenderMetrics(registry));
-  }
+  private final PlainApi server = new PlainApi(this::answer);
+  private final ApiWriter api =
+      new ApiWriter(
+          ApiClient.withoutRetries(server.client, CALL_MS),
+          List.of(Names.RESOURCE),
+          new Loop(server.vertx.getOrCreateContext()),
+          new ExtenderMetrics(registry));
 
   @AfterEach
   void stop() {
-    client.close();
-    vertx.close().await();
+    server.close();
   }
 
   /** Events are never answered, nor are reads of some pods. */

@@ -3,19 +3,16 @@ package dev.tranche.extender.controller;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.api.Names;
+import dev.tranche.extender.PlainApi;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.state.ApiServer.BindOutcome;
 import dev.tranche.process.client.ApiClient;
-import io.fabric8.kubernetes.client.KubernetesClient;
-import io.vertx.core.Vertx;
 import io.vertx.core.http.HttpMethod;
-import io.vertx.core.http.HttpServer;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.json.JsonObject;
 import java.util.Map;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** What becomes of a binding, by what the API server answers. */
@@ -23,10 +20,8 @@ final class BinderIT {
   private static final int SILENCE = 0;
   private static final int HANG_UP = -1;
 
-  private final Vertx vertx = Vertx.vertx();
+  private final PlainApi api = new PlainApi(this::answer);
   private final ConcurrentLinkedQueue<JsonObject> posted = new ConcurrentLinkedQueue<>();
-  private HttpServer server;
-  private KubernetesClient client;
   private volatile int status = 201;
   private volatile String answer = "{}";
 
@@ -35,16 +30,9 @@ final class BinderIT {
   /** What a read of the pod finds; empty: there is none. */
   private volatile String pod = "";
 
-  @BeforeEach
-  void start() {
-    server = vertx.createHttpServer().requestHandler(this::answer).listen(0, "localhost").await();
-    client = PlainApi.client(server.actualPort());
-  }
-
   @AfterEach
   void stop() {
-    client.close();
-    vertx.close().await();
+    api.close();
   }
 
   private void answer(HttpServerRequest request) {
@@ -84,7 +72,7 @@ final class BinderIT {
 
   private BindOutcome bind(int timeoutMs) throws Exception {
     PodFacts facts = ApiWriterIT.pod("trainer", "uid-1");
-    return new Binder(ApiClient.withoutRetries(client, timeoutMs))
+    return new Binder(ApiClient.withoutRetries(api.client, timeoutMs))
         .bind(facts, "node-a", Map.of(Names.GPU, "GPU-a0", Names.GRANTED_MEMORY, "7.9Gi"));
   }
 

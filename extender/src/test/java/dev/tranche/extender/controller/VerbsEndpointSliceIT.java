@@ -1,5 +1,6 @@
 package dev.tranche.extender.controller;
 
+import static dev.tranche.extender.Until.until;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.fabric8.kubernetes.api.model.ServiceBuilder;
@@ -9,11 +10,7 @@ import io.fabric8.kubernetes.api.model.discovery.v1.EndpointSliceBuilder;
 import io.fabric8.kubernetes.client.KubernetesClient;
 import io.fabric8.kubernetes.client.dsl.Resource;
 import io.fabric8.kubernetes.client.server.mock.EnableKubernetesMockClient;
-import java.time.Duration;
-import java.time.Instant;
 import java.util.List;
-import java.util.concurrent.locks.LockSupport;
-import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.Test;
 
 @EnableKubernetesMockClient(crud = true)
@@ -22,11 +19,10 @@ final class VerbsEndpointSliceIT {
   private static final String NAMESPACE = "gpu";
   private static final String NAME = "tranche-extender-verbs";
   private static final int PORT = 8443;
-  private static final Duration PATIENCE = Duration.ofSeconds(20);
   KubernetesClient client;
 
   @Test
-  void leader_isAllThatIsBehindTheService_andTheSliceGoesWithIt() {
+  void leader_isAllThatIsBehindTheService_andTheSliceGoesWithIt() throws Exception {
     service();
     try (var slice = slice("one", "10.0.0.1")) {
       slice.lead();
@@ -55,7 +51,7 @@ final class VerbsEndpointSliceIT {
   }
 
   @Test
-  void sliceThatSomebodyChanges_isWrittenAnew_alsoWhenItIsGone() {
+  void sliceThatSomebodyChanges_isWrittenAnew_alsoWhenItIsGone() throws Exception {
     service();
     try (var slice = slice("one", "10.0.0.1")) {
       slice.start();
@@ -74,7 +70,7 @@ final class VerbsEndpointSliceIT {
   }
 
   @Test
-  void formerLeader_takesNothingFromTheNext() {
+  void formerLeader_takesNothingFromTheNext() throws Exception {
     service();
     try (var next = slice("two", "10.0.0.2")) {
       try (var former = slice("one", "10.0.0.1")) {
@@ -89,7 +85,7 @@ final class VerbsEndpointSliceIT {
   }
 
   @Test
-  void sliceThatTheApiServerSaysIsNull_isTakenOver() {
+  void sliceThatTheApiServerSaysIsNull_isTakenOver() throws Exception {
     service();
     client.raw(
         "/apis/discovery.k8s.io/v1/namespaces/gpu/endpointslices",
@@ -107,7 +103,7 @@ final class VerbsEndpointSliceIT {
   }
 
   @Test
-  void follower_writesNothing() {
+  void follower_writesNothing() throws Exception {
     service();
     try (var leader = slice("one", "10.0.0.1")) {
       leader.lead();
@@ -121,7 +117,7 @@ final class VerbsEndpointSliceIT {
   }
 
   @Test
-  void leaderWithoutAnOpenPort_isNotLedTo_untilThereIsOne() {
+  void leaderWithoutAnOpenPort_isNotLedTo_untilThereIsOne() throws Exception {
     service();
     var own = new VerbsEndpointSlice.Address("one", "fd00::1");
     try (var slice = new VerbsEndpointSlice(client, NAMESPACE, NAME, own)) {
@@ -135,7 +131,7 @@ final class VerbsEndpointSliceIT {
   }
 
   @Test
-  void missingService_isSaid() {
+  void missingService_isSaid() throws Exception {
     try (var slice = slice("one", "10.0.0.1")) {
       slice.lead();
       until(() -> slice.missing().isPresent());
@@ -175,13 +171,5 @@ final class VerbsEndpointSliceIT {
     return slice == null || slice.getEndpoints() == null
         ? List.of()
         : slice.getEndpoints().stream().flatMap(e -> e.getAddresses().stream()).toList();
-  }
-
-  private static void until(BooleanSupplier condition) {
-    Instant deadline = Instant.now().plus(PATIENCE);
-    while (!condition.getAsBoolean()) {
-      assertThat(Instant.now()).as("still waiting").isBefore(deadline);
-      LockSupport.parkNanos(50_000_000);
-    }
   }
 }

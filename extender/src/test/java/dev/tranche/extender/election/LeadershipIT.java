@@ -1,5 +1,6 @@
 package dev.tranche.extender.election;
 
+import static dev.tranche.extender.Until.until;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.extender.election.LeaseElection.Moment;
@@ -10,7 +11,6 @@ import io.fabric8.kubernetes.client.server.mock.EnableKubernetesMockClient;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.ZoneOffset;
-import java.util.concurrent.Callable;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Tag;
@@ -141,13 +141,5 @@ final class LeadershipIT {
 
   private LeaseSpec spec() {
     return client.leases().inNamespace(NAMESPACE).withName(NAME).get().getSpec();
-  }
-
-  private static void until(Callable<Boolean> condition) throws Exception {
-    long endNs = System.nanoTime() + Duration.ofSeconds(30).toNanos();
-    while (!condition.call()) {
-      assertThat(System.nanoTime()).as("awaited for 30 s").isLessThan(endNs);
-      Thread.sleep(20);
-    }
   }
 }

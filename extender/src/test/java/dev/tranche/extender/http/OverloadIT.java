@@ -1,5 +1,6 @@
 package dev.tranche.extender.http;
 
+import static dev.tranche.extender.Until.until;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.process.loop.Loop;
@@ -18,7 +19,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
-import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -44,14 +44,6 @@ final class OverloadIT {
     routes =
         IdleVerbs.idle(registry).routes(vertx, new Loop(vertx.getOrCreateContext()), readWithinMs);
     server = vertx.createHttpServer().requestHandler(routes::handle).listen(0, "127.0.0.1").await();
-  }
-
-  private static void until(BooleanSupplier condition) throws InterruptedException {
-    long untilNs = System.nanoTime() + PATIENCE.toNanos();
-    while (!condition.getAsBoolean()) {
-      assertThat(System.nanoTime()).as("it does not come about").isLessThan(untilNs);
-      Thread.sleep(1);
-    }
   }
 
   @AfterEach

@@ -1,16 +1,11 @@
 package dev.tranche.extender.watch;
 
+import static dev.tranche.extender.Until.until;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.tranche.extender.PlainApi;
 import dev.tranche.extender.metrics.ExtenderMetrics;
-import dev.tranche.process.client.ApiClient;
-import io.fabric8.kubernetes.api.model.Status;
-import io.fabric8.kubernetes.client.ConfigBuilder;
-import io.fabric8.kubernetes.client.KubernetesClient;
-import io.fabric8.kubernetes.client.KubernetesClientBuilder;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
-import io.vertx.core.Vertx;
-import io.vertx.core.http.HttpServer;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.http.ServerWebSocket;
 import io.vertx.core.json.JsonArray;
@@ -21,7 +16,6 @@ import java.util.Set;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** Against API servers with and without resource.k8s.io/v1. */
@@ -30,7 +24,7 @@ final class DraNodesIT {
   private static final String CLASSES = GROUP + "/deviceclasses";
   private static final String SLICES = GROUP + "/resourceslices";
 
-  private final Vertx vertx = Vertx.vertx();
+  private final PlainApi api = new PlainApi(this::answer);
   private final LinkedBlockingQueue<String> asked = new LinkedBlockingQueue<>();
   private final SimpleMeterRegistry registry = new SimpleMeterRegistry();
   private volatile boolean served;
@@ -38,36 +32,18 @@ final class DraNodesIT {
   private volatile long passedMs;
   private volatile JsonObject deviceClass =
       new JsonObject().put("extendedResourceName", "nvidia.com/gpu");
-  private KubernetesClient client;
-  private DraNodes nodes;
-
-  @BeforeEach
-  void start() {
-    HttpServer server =
-        vertx.createHttpServer().requestHandler(this::answer).listen(0, "127.0.0.1").await();
-    client =
-        new KubernetesClientBuilder()
-            .withConfig(
-                new ConfigBuilder()
-                    .withMasterUrl("http://127.0.0.1:" + server.actualPort())
-                    .withRequestRetryBackoffLimit(0)
-                    .build())
-            .withKubernetesSerialization(ApiClient.serialization(List.of(Status.class)))
-            .build();
-    nodes =
-        new DraNodes(
-            client,
-            List.of("nvidia.com/gpu", "nvidia.com/gpu.shared"),
-            10,
-            new ExtenderMetrics(registry),
-            () -> System.currentTimeMillis() + passedMs);
-  }
+  private final DraNodes nodes =
+      new DraNodes(
+          api.client,
+          List.of("nvidia.com/gpu", "nvidia.com/gpu.shared"),
+          10,
+          new ExtenderMetrics(registry),
+          () -> System.currentTimeMillis() + passedMs);
 
   @AfterEach
   void stop() {
     nodes.close();
-    client.close();
-    vertx.close().await();
+    api.close();
   }
 
   private void answer(HttpServerRequest request) {
@@ -144,13 +120,8 @@ final class DraNodesIT {
         .encode();
   }
 
-  private void awaitServed(String... expected) throws InterruptedException {
-    Optional<Set<String>> wanted = Optional.of(Set.of(expected));
-    long untilMs = System.currentTimeMillis() + 20_000;
-    while (!nodes.served().equals(wanted) && System.currentTimeMillis() < untilMs) {
-      Thread.sleep(10);
-    }
-    assertThat(nodes.served()).isEqualTo(wanted);
+  private void awaitServed(String... expected) throws Exception {
+    until(() -> nodes.served().equals(Optional.of(Set.of(expected))));
   }
 
   private void selecting(String... expressions) {

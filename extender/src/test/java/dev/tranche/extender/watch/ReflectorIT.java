@@ -2,14 +2,10 @@ package dev.tranche.extender.watch;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.tranche.extender.PlainApi;
 import dev.tranche.extender.metrics.ExtenderMetrics;
-import io.fabric8.kubernetes.client.ConfigBuilder;
-import io.fabric8.kubernetes.client.KubernetesClient;
-import io.fabric8.kubernetes.client.KubernetesClientBuilder;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
-import io.vertx.core.Vertx;
 import io.vertx.core.buffer.Buffer;
-import io.vertx.core.http.HttpServer;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
@@ -24,12 +20,11 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.zip.GZIPOutputStream;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** Against an API server that forgets, breaks off and lists in parts. */
 final class ReflectorIT {
-  private final Vertx vertx = Vertx.vertx();
+  private final PlainApi api = new PlainApi("/cluster/a", this::answer);
   private final LinkedBlockingQueue<String> told = new LinkedBlockingQueue<>();
   private final LinkedBlockingQueue<String> asked = new LinkedBlockingQueue<>();
   private final AtomicInteger lists = new AtomicInteger();
@@ -39,40 +34,21 @@ final class ReflectorIT {
 
   private final AtomicInteger watches = new AtomicInteger();
   private final SimpleMeterRegistry registry = new SimpleMeterRegistry();
-  private KubernetesClient client;
-  private Reflector<WatchedNode> reflector;
-
-  @BeforeEach
-  void start() {
-    HttpServer server =
-        vertx.createHttpServer().requestHandler(this::answer).listen(0, "127.0.0.1").await();
-    client =
-        new KubernetesClientBuilder()
-            .withConfig(
-                new ConfigBuilder()
-                    .withMasterUrl("http://127.0.0.1:" + server.actualPort() + "/cluster/a")
-                    .build())
-            .build();
-    var sink =
-        new Reflector.Sink<WatchedNode>(
-            this::seen,
-            (uid, key) -> told.add("gone " + key + " " + uid),
-            () -> told.add("listed"));
-    reflector =
-        new Reflector<>(
-            client,
-            NodeReader.kind(List.of("nvidia.com/gpu")),
-            sink,
-            new ExtenderMetrics(registry),
-            () -> TimeUnit.NANOSECONDS.toMillis(System.nanoTime()));
-    reflector.start();
-  }
+  private final Reflector<WatchedNode> reflector =
+      new Reflector<>(
+          api.client,
+          NodeReader.kind(List.of("nvidia.com/gpu")),
+          new Reflector.Sink<>(
+              this::seen,
+              (uid, key) -> told.add("gone " + key + " " + uid),
+              () -> told.add("listed")),
+          new ExtenderMetrics(registry),
+          () -> TimeUnit.NANOSECONDS.toMillis(System.nanoTime()));
 
   @AfterEach
   void stop() {
     reflector.close();
-    client.close();
-    vertx.close().await();
+    api.close();
   }
 
   /** An exception, from a list or from a watch, must not keep later objects from being seen. */
@@ -175,6 +151,7 @@ final class ReflectorIT {
             "seen c c1",
             "gone a a1",
             "listed");
+    reflector.start();
     for (String next : expected) {
       assertThat(told.poll(20, TimeUnit.SECONDS)).isEqualTo(next);
     }
