@@ -24,8 +24,8 @@ public record ControllerContext(
         core,
         readiness,
         api,
-        new WatchedNodes(api, core.clockMs, metrics),
-        new NodeEvents(api, core.clockMs, metrics),
+        new WatchedNodes(api, readiness::mayWrite, core.clockMs, metrics),
+        new NodeEvents(api, readiness::mayWrite, core.clockMs, metrics),
         metrics);
   }
 

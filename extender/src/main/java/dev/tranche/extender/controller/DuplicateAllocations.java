@@ -46,7 +46,7 @@ public final class DuplicateAllocations implements Controller {
 
   @Override
   public void reported(String node, NodeReport report) {
-    if (!context.deciding() || !report.getHoldingsKnown()) {
+    if (!report.getHoldingsKnown()) {
       return;
     }
     Map<String, Suspect> before = suspects.getOrDefault(node, Map.of());

@@ -44,9 +44,6 @@ public final class NodeEventWriter implements Controller {
 
   @Override
   public void reported(String node, NodeReport report) {
-    if (report.getEventsCount() == 0 || !context.deciding()) {
-      return;
-    }
     List<NodeEvent> events = report.getEventsList();
     // The newest come last.
     for (NodeEvent event : events.subList(Math.max(0, events.size() - EVENTS_MAX), events.size())) {

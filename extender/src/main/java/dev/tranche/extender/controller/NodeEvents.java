@@ -9,14 +9,15 @@ import io.fabric8.kubernetes.api.model.Event;
 import java.time.Duration;
 import java.util.UUID;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
 import java.util.function.LongSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Creates the events that nodes cause, each once and at its node's rate. Another extender, or this
- * one before a restart, gives an event the same name, so the API server refuses the second one.
- * Confined to the loop.
+ * Creates the events that nodes cause while this extender may write, each once and at its node's
+ * rate. Another extender, or this one before a restart, gives an event the same name, so the API
+ * server refuses the second one. Confined to the loop.
  */
 final class NodeEvents {
   /** A node that keeps its events sends 64 at once. */
@@ -30,11 +31,14 @@ final class NodeEvents {
   private static final Logger LOG = LoggerFactory.getLogger(NodeEvents.class);
 
   private final ApiWrites api;
+  private final BooleanSupplier mayWrite;
   private final NodeRate rate;
   private final Cache<UUID, Boolean> claimed;
 
-  NodeEvents(ApiWrites api, LongSupplier clockMs, ExtenderMetrics metrics) {
+  NodeEvents(
+      ApiWrites api, BooleanSupplier mayWrite, LongSupplier clockMs, ExtenderMetrics metrics) {
     this.api = api;
+    this.mayWrite = mayWrite;
     this.rate = new NodeRate("events", RATE, clockMs, metrics);
     this.claimed =
         Caffeine.newBuilder()
@@ -46,12 +50,12 @@ final class NodeEvents {
 
   /** Returns whether the node may cause another event now. */
   boolean tryAcquire(String node) {
-    return rate.tryAcquire(node);
+    return mayWrite.getAsBoolean() && rate.tryAcquire(node);
   }
 
   /** Returns whether the event is to be created now: it is new, and the node may cause another. */
   boolean claim(String node, UUID id) {
-    boolean isNew = claimed.getIfPresent(id) == null && rate.tryAcquire(node);
+    boolean isNew = claimed.getIfPresent(id) == null && tryAcquire(node);
     if (isNew) {
       claimed.put(id, true);
     }

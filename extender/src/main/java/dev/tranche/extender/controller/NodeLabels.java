@@ -70,7 +70,7 @@ public final class NodeLabels implements Controller {
 
   private void reconcile(WatchedNode node) {
     LastReport last = lastReports.get(node.key());
-    if (last == null || !context.deciding()) {
+    if (last == null) {
       return;
     }
     boolean gone = context.nowMs() - last.atMs() > GONE_AFTER_MS && !context.advertises(node.key());

@@ -55,7 +55,7 @@ public final class StartupTaints implements Controller {
   }
 
   private void liftIfServing(WatchedNode node, TaintedNode now) {
-    if (context.deciding() && serves(node.key(), now)) {
+    if (serves(node.key(), now)) {
       lift(node, now);
     }
   }

@@ -53,7 +53,7 @@ public final class UnknownCordons implements Controller {
   @Override
   public void everyTenSeconds() {
     var found = new HashMap<String, SortedSet<String>>();
-    for (Cordons node : context.deciding() ? cordons() : List.<Cordons>of()) {
+    for (Cordons node : cordons()) {
       SortedSet<String> unknown = new TreeSet<>(node.cordoned());
       unknown.removeAll(node.gpus());
       if (!unknown.isEmpty()) {

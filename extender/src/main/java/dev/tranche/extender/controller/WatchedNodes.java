@@ -13,15 +13,16 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The Nodes as last watched, for all controllers. It also patches them: each at its rate, and again
- * only once the last patch is answered and the watch shows it. A controller tries again what was
- * put off or refused, with what is true then. Confined to the loop.
+ * The Nodes as last watched, for all controllers. It also patches them while this extender may
+ * write: each at its rate, and again only once the last patch is answered and the watch shows it. A
+ * controller tries again what was put off or refused, with what is true then. Confined to the loop.
  */
 public final class WatchedNodes implements Controller {
   /** All nodes need labels at once only once. */
@@ -30,6 +31,7 @@ public final class WatchedNodes implements Controller {
   private static final Logger LOG = LoggerFactory.getLogger(WatchedNodes.class);
 
   private final ApiWrites api;
+  private final BooleanSupplier mayWrite;
   private final NodeRate rate;
   private final Failures failures;
   private final Map<String, WatchedNode> byName = new HashMap<>();
@@ -40,8 +42,10 @@ public final class WatchedNodes implements Controller {
   /** The names of the nodes whose patch is not answered yet. */
   private final Set<String> underWay = new HashSet<>();
 
-  WatchedNodes(ApiWrites api, LongSupplier clockMs, ExtenderMetrics metrics) {
+  WatchedNodes(
+      ApiWrites api, BooleanSupplier mayWrite, LongSupplier clockMs, ExtenderMetrics metrics) {
     this.api = api;
+    this.mayWrite = mayWrite;
     this.rate = new NodeRate("writes", RATE, clockMs, metrics);
     this.failures = metrics.failures;
   }
@@ -90,7 +94,7 @@ public final class WatchedNodes implements Controller {
   void patch(WatchedNode node, String what, PatchType type, String patch, Runnable done) {
     String name = node.key();
     boolean shown = !node.resourceVersion().equals(patched.get(name));
-    if (underWay.contains(name) || !shown || !rate.tryAcquire(name)) {
+    if (!mayWrite.getAsBoolean() || underWay.contains(name) || !shown || !rate.tryAcquire(name)) {
       return;
     }
     Future<?> answer = api.patchNode(name, type, patch);

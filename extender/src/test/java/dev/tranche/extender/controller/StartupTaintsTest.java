@@ -180,12 +180,4 @@ class StartupTaintsTest {
     taints.tick();
     assertThat(patches).hasSize(1);
   }
-
-  @Test
-  void extenderThatDoesNotDecide_writesNothing() {
-    rig.deciding = false;
-    watched(Names.STARTUP_TAINT);
-    reported(READY);
-    assertThat(patches).isEmpty();
-  }
 }
