@@ -129,12 +129,4 @@ final class UnknownUuidsTest {
       events.tick();
     }
   }
-
-  @Test
-  void extenderThatDoesNotDecide_writesNone() {
-    rig.deciding = false;
-    pod("p", "GPU-typo");
-    minutes(3);
-    assertThat(created).isEmpty();
-  }
 }

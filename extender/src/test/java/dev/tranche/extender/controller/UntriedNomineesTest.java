@@ -87,15 +87,4 @@ final class UntriedNomineesTest {
     seconds(10);
     assertThat(created).hasSize(1);
   }
-
-  @Test
-  void standby_tellsNothing() {
-    rig.deciding = false;
-    full();
-    tryIt();
-    free();
-    seconds(60);
-    assertThat(created).isEmpty();
-    assertThat(untried()).isZero();
-  }
 }
