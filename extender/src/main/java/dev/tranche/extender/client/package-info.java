@@ -1,4 +1,4 @@
-/** Runs calls to the API server off the event loops. */
+/** Runs calls to the API server off the event loops, and limits those that a node causes. */
 @NullMarked
 package dev.tranche.extender.client;
 

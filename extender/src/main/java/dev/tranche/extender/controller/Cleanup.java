@@ -146,7 +146,8 @@ public final class Cleanup {
       gone.put(Names.SERVED_BY, "");
     }
     return Optional.of(
-        NodePatch.of(
-            "", gone, ANNOTATIONS.stream().collect(Collectors.toMap(key -> key, key -> ""))));
+        WatchedNodes.mergePatch(
+                gone, ANNOTATIONS.stream().collect(Collectors.toMap(key -> key, key -> "")))
+            .encode());
   }
 }

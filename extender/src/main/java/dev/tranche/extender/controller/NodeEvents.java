@@ -2,7 +2,7 @@ package dev.tranche.extender.controller;
 
 import com.github.benmanes.caffeine.cache.Cache;
 import com.github.benmanes.caffeine.cache.Caffeine;
-import dev.tranche.extender.limit.NodeRate;
+import dev.tranche.extender.client.NodeRate;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.process.client.Events;
 import io.fabric8.kubernetes.api.model.Event;

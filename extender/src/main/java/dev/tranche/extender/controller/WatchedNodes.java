@@ -1,11 +1,12 @@
 package dev.tranche.extender.controller;
 
-import dev.tranche.extender.limit.NodeRate;
+import dev.tranche.extender.client.NodeRate;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.watch.WatchedNode;
 import dev.tranche.process.meters.Failures;
 import io.fabric8.kubernetes.client.dsl.base.PatchType;
 import io.vertx.core.Future;
+import io.vertx.core.json.JsonObject;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -78,8 +79,7 @@ public final class WatchedNodes implements Controller {
    * Patches labels and annotations, unless the Node has changed since.
    *
    * @param what is patched, for the log
-   * @param labels to set; an empty value removes the label
-   * @param annotations likewise
+   * @param labels as in {@link #mergePatch}
    */
   void patch(
       WatchedNode node,
@@ -87,8 +87,27 @@ public final class WatchedNodes implements Controller {
       Map<String, String> labels,
       Map<String, String> annotations,
       Runnable done) {
-    String patch = NodePatch.of(node.resourceVersion(), labels, annotations);
-    patch(node, what, PatchType.JSON_MERGE, patch, done);
+    JsonObject patch = mergePatch(labels, annotations);
+    patch.getJsonObject("metadata").put("resourceVersion", node.resourceVersion());
+    patch(node, what, PatchType.JSON_MERGE, patch.encode(), done);
+  }
+
+  /**
+   * Returns a merge patch.
+   *
+   * @param labels to set; an empty value removes the label
+   * @param annotations likewise
+   */
+  static JsonObject mergePatch(Map<String, String> labels, Map<String, String> annotations) {
+    return JsonObject.of(
+        "metadata",
+        JsonObject.of("labels", nullable(labels), "annotations", nullable(annotations)));
+  }
+
+  private static JsonObject nullable(Map<String, String> values) {
+    var json = new JsonObject();
+    values.forEach((key, value) -> json.put(key, value.isEmpty() ? null : value));
+    return json;
   }
 
   void patch(WatchedNode node, String what, PatchType type, String patch, Runnable done) {

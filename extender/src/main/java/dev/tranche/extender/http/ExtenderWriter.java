@@ -12,7 +12,6 @@ import java.io.UncheckedIOException;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 
 /** Encodes responses as JSON, with the capitalised keys of kube-scheduler's types. */
 public final class ExtenderWriter {
@@ -63,11 +62,6 @@ public final class ExtenderWriter {
     var victims = new LinkedHashMap<String, MetaVictims>();
     byNode.forEach((node, of) -> victims.put(node, MetaVictims.of(of)));
     return bytes(new PreemptionResult(victims));
-  }
-
-  /** Encodes an ExtenderBindingResult. */
-  public static Buffer bound(Optional<String> error) {
-    return error(error.orElse(""));
   }
 
   /** Encodes the error field, the only one that the results of filter and bind have in common. */

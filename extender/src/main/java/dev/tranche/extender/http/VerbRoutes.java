@@ -56,12 +56,8 @@ public final class VerbRoutes {
 
   private static final Logger LOG = LoggerFactory.getLogger(VerbRoutes.class);
   private static final String NOT_CACHE_CAPABLE =
-      "the request has no NodeNames: set nodeCacheCapable: true for this extender in the"
+      "the request has no %s: set nodeCacheCapable: true for this extender in the"
           + " KubeSchedulerConfiguration";
-
-  private static final String NOT_CACHE_CAPABLE_TO_PREEMPT =
-      "the request has no NodeNameToMetaVictims: set nodeCacheCapable: true for this extender in"
-          + " the KubeSchedulerConfiguration";
 
   private static final String OVERLOADED =
       "too many requests are queued for the extender; the pod will be retried";
@@ -261,7 +257,7 @@ public final class VerbRoutes {
   private Future<Answer> filter(ExtenderArgs args) {
     List<String> names = args.nodeNames();
     if (names == null) {
-      return Future.succeededFuture(error(NOT_CACHE_CAPABLE));
+      return Future.succeededFuture(error(NOT_CACHE_CAPABLE.formatted("NodeNames")));
     }
     Optional<PodFacts> pod = args.pod();
     pod.ifPresent(p -> verbs.filter().requested(p.uid(), args.host()));
@@ -299,14 +295,15 @@ public final class VerbRoutes {
     return verbs
         .bind()
         .bind(args.key(), args.podUid(), args.node())
-        .map(error -> new Answer(ExtenderWriter.bound(error), error.isPresent()));
+        .map(error -> new Answer(ExtenderWriter.error(error.orElse("")), error.isPresent()));
   }
 
   /** The result of preempt has no error field: any status but 200 means that no pod is evicted. */
   private Future<Answer> preempt(ExtenderPreemptionArgs args) {
     Map<String, Preempt.VictimUids> victims = args.victims();
     if (victims == null) {
-      return Future.succeededFuture(preemptRefused(NOT_CACHE_CAPABLE_TO_PREEMPT));
+      return Future.succeededFuture(
+          preemptRefused(NOT_CACHE_CAPABLE.formatted("NodeNameToMetaVictims")));
     }
     if (args.pod().isEmpty()) {
       return Future.succeededFuture(new Answer(ExtenderWriter.victims(victims), false));

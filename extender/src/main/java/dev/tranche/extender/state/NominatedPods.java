@@ -94,7 +94,7 @@ public final class NominatedPods {
   }
 
   /** Records that this extender has chosen victims for the pod. */
-  void planned(String uid) {
+  public void planned(String uid) {
     Nominee nominee = nominees.get(uid);
     if (nominee != null) {
       nominee.planDone = true;

@@ -78,11 +78,6 @@ public final class NominationPlanner {
     }
   }
 
-  /** Records that this extender has chosen victims for the pod. */
-  public void planned(String uid) {
-    nominees.planned(uid);
-  }
-
   private void plan(PodFacts pod, Nominee nominee) {
     Optional<Hold> elsewhere = ledger.hold(pod.uid()).filter(hold -> !ledger.nominated(pod.uid()));
     if (elsewhere.filter(hold -> hold.stage() == Hold.Stage.TENTATIVE).isPresent()) {

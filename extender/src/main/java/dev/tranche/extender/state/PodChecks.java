@@ -1,9 +1,9 @@
 package dev.tranche.extender.state;
 
+import dev.tranche.extender.client.NodeRate;
 import dev.tranche.extender.ledger.Decision;
 import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.ledger.PodFacts;
-import dev.tranche.extender.limit.NodeRate;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import io.vertx.core.Future;
 import java.util.HashSet;

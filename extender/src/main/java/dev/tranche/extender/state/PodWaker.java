@@ -1,8 +1,8 @@
 package dev.tranche.extender.state;
 
+import dev.tranche.extender.client.NodeRate;
 import dev.tranche.extender.core.SchedulingCore;
 import dev.tranche.extender.ledger.NodeFacts;
-import dev.tranche.extender.limit.NodeRate;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import io.vertx.core.Future;
 import java.util.Optional;

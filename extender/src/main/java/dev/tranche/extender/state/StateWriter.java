@@ -10,7 +10,6 @@ import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.load.LoadCache.LoadChange;
 import dev.tranche.extender.load.LoadReading;
 import dev.tranche.extender.metrics.ExtenderMetrics;
-import dev.tranche.extender.snapshot.NodeFit;
 import dev.tranche.process.log.LineLimiter;
 import io.vertx.core.Future;
 import java.util.ArrayList;
@@ -101,11 +100,6 @@ public final class StateWriter {
   public void tick() {
     apply(new Event.Tick());
     core.fits.markChangedNodes();
-  }
-
-  /** Records a rejected pod, which waits until it fits on one of these nodes. */
-  public void rejected(PodFacts pod, List<NodeFit> refused) {
-    waiting.rejected(pod, refused);
   }
 
   private Future<Void> carryOut(Event event) {

@@ -88,7 +88,8 @@ public final class UnschedulablePods {
     this.metrics = metrics;
   }
 
-  void rejected(PodFacts pod, List<NodeFit> refused) {
+  /** Records a rejected pod, which waits until it fits on one of these nodes. */
+  public void rejected(PodFacts pod, List<NodeFit> refused) {
     forget(pod.uid());
     BitSet nodes = indexes(refused);
     boolean unknownToo = nodes.cardinality() < refused.size();

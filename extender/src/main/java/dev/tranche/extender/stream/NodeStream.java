@@ -11,9 +11,13 @@ import io.vertx.grpc.server.GrpcServerResponse;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** One open stream of one node. All but {@link #send} runs on the stream's own event loop. */
 final class NodeStream {
+  private static final Logger LOG = LoggerFactory.getLogger(NodeStream.class);
+
   /**
    * The most directives without an acknowledgement; a node that leaves more has stopped reading.
    */
@@ -132,12 +136,25 @@ final class NodeStream {
       unacknowledged.values().forEach(p -> p.tryFail("its stream has closed: " + why));
       unacknowledged.clear();
       if (unsent == 0) {
-        Streams.end(response, status, why);
+        end(response, status, why);
       } else {
         // The end would wait behind them, and Vert.x fails on it when the connection closes.
         response.cancel();
       }
       onClosed.run();
+    }
+  }
+
+  /** Ends a call with a status, whatever state it is in. */
+  static void end(GrpcServerResponse<?, ?> response, GrpcStatus status, String why) {
+    try {
+      response
+          .status(status)
+          .statusMessage(why)
+          .end()
+          .onFailure(gone -> LOG.debug("a stream was gone before its end: {}", why));
+    } catch (IllegalStateException cancelled) {
+      LOG.debug("a stream was cancelled before its end: {}", why);
     }
   }
 

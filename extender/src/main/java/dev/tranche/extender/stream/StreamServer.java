@@ -221,7 +221,7 @@ public final class StreamServer extends VerticleBase {
     if (refusalLog.tryAcquire(address)) {
       LOG.warn("refused a node's stream from {}: {}", address, why);
     }
-    Streams.end(request.response(), GrpcStatus.UNAUTHENTICATED, why);
+    NodeStream.end(request.response(), GrpcStatus.UNAUTHENTICATED, why);
     closeSoon(request.connection());
   }
 

@@ -216,7 +216,7 @@ public final class Filter {
                   group, pod.uid(), uid -> ledger.pod(uid).isPresent(), clockMs.getAsLong());
       release(refusal.release());
       if (refusal.release().isEmpty()) {
-        state.writer.rejected(pod, refused);
+        state.waiting.rejected(pod, refused);
       }
       core.explanations.rejected(pod, refused, refusal.sentence());
     }

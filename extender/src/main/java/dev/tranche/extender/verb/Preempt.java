@@ -126,7 +126,10 @@ public final class Preempt {
     record Undecided(String why) implements Answer {}
   }
 
-  private record NodePlan(VictimUids victims, NodeVictims choice, Placement place) {}
+  /**
+   * @param version of the node when it was looked at
+   */
+  private record NodePlan(VictimUids victims, NodeVictims choice, Placement place, long version) {}
 
   /**
    * Chooses victims in turns on the loop, one call after the other. The answer goes by what is held
@@ -191,8 +194,6 @@ public final class Preempt {
         .or(core.budgets::whyNotReady);
   }
 
-  private record Evaluated(NodePlan plan, long version) {}
-
   /** The search for one pod's victims. */
   private final class Search {
     final Promise<Answer> answer = Promise.promise();
@@ -203,7 +204,7 @@ public final class Preempt {
     private final Turn turn = new Turn(core.clockMs);
     private final Budgets budgets = core.budgets.budgets(turn);
     private final Trials trials;
-    private final Map<String, Evaluated> plans = new LinkedHashMap<>();
+    private final Map<String, NodePlan> plans = new LinkedHashMap<>();
 
     /** The nodes that are still to be looked at; null until the first turn has chosen them. */
     private @Nullable Deque<String> nodes;
@@ -273,14 +274,13 @@ public final class Preempt {
       return core.clockMs.getAsLong() > untilMs;
     }
 
-    private boolean hasChanged(Map.Entry<String, Evaluated> plan) {
+    private boolean hasChanged(Map.Entry<String, NodePlan> plan) {
       return ledger.version(plan.getKey()) != plan.getValue().version();
     }
 
     private void lookAt(String node) {
       try {
-        plan(node, offered.getOrDefault(node, NO_VICTIMS))
-            .ifPresent(plan -> plans.put(node, new Evaluated(plan, ledger.version(node))));
+        plan(node, offered.getOrDefault(node, NO_VICTIMS)).ifPresent(plan -> plans.put(node, plan));
       } catch (Turn.Over over) {
         throw over;
       } catch (RuntimeException bug) {
@@ -290,11 +290,9 @@ public final class Preempt {
 
     private Answer answered() {
       metrics.preempted(plans.size(), offered.size() - plans.size());
-      var places = new LinkedHashMap<String, NodePlan>();
-      plans.forEach((node, of) -> places.put(node, of.plan()));
-      nominate(pod, places);
+      nominate(pod, plans);
       var victims = new LinkedHashMap<String, VictimUids>();
-      places.forEach((node, plan) -> victims.put(node, plan.victims()));
+      plans.forEach((node, plan) -> victims.put(node, plan.victims()));
       return new Answer.Nodes(victims);
     }
 
@@ -380,7 +378,7 @@ public final class Preempt {
           : trials
               .without(node, new HashSet<>(victims.uids()))
               .placement()
-              .map(place -> new NodePlan(victims, choice, place));
+              .map(place -> new NodePlan(victims, choice, place, ledger.version(node)));
     }
 
     /**
@@ -470,6 +468,6 @@ public final class Preempt {
             Map.Entry.comparingByValue(
                 Comparator.comparing(NodePlan::choice, NodeVictims.BETTER_FIRST)))
         .ifPresent(best -> state.writer.apply(new Event.Nominate(pod, places, best.getKey())));
-    state.nominations.planned(pod.uid());
+    state.nominees.planned(pod.uid());
   }
 }

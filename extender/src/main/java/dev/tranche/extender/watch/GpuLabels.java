@@ -30,16 +30,9 @@ public final class GpuLabels {
   static final String PRESENT = PREFIX + "present";
 
   /**
-   * Labels of our own, by which the webhook decides. The report wins over whoever else writes them.
-   * We write and remove them even if Feature Discovery runs.
+   * By the labels of our own, without that prefix, the webhook decides. The report wins over
+   * whoever else writes them. We write and remove them even if Feature Discovery runs.
    */
-  private static final Set<String> DECIDING =
-      Set.of(
-          Names.LABEL_GPUS,
-          Names.LABEL_MEMORY_USABLE,
-          Names.LABEL_REPLICAS_PER_GPU,
-          Names.LABEL_SHARING_STRATEGY);
-
   private static final List<String> OURS =
       List.of(
           PREFIX + "count",
@@ -61,6 +54,7 @@ public final class GpuLabels {
   private static final Set<String> PERMANENT =
       Set.of(PRESENT, PREFIX + "count", PREFIX + "memory", PREFIX + "product");
 
+  /** All that a {@link WatchedNode} has of its Node's labels. */
   private static final Set<String> ALL =
       Stream.of(OURS, Names.LABELS_OF_DISCOVERY, Set.of(Names.SERVED_BY))
           .flatMap(Collection::stream)
@@ -203,7 +197,7 @@ public final class GpuLabels {
     var set = new TreeMap<String, String>();
     var kept = new TreeMap<String, String>();
     for (String key : OURS) {
-      boolean own = DECIDING.contains(key);
+      boolean own = !key.startsWith(PREFIX);
       boolean free = own || ours.containsKey(key) || !labels.containsKey(key);
       String value = discovered && !own && !key.equals(PRESENT) ? null : wanted.get(key);
       if (free && value != null) {

@@ -10,7 +10,7 @@ import java.util.Optional;
  * The fields of a Node that we read.
  *
  * @param host the allocatable CPU and memory
- * @param labels those that {@link GpuLabels} covers
+ * @param labels no others than those that {@link GpuLabels} lists
  * @param labelsAnnotation our annotation that lists which of these labels are ours
  * @param useAnnotation our annotation that shows GPU use to people
  * @param tainted empty if the node has no startup taint

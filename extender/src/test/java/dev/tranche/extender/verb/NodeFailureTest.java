@@ -121,7 +121,7 @@ final class NodeFailureTest {
     PodFacts waits = FakeWorld.pod("waits", 3);
     see(waits);
     world.filter().filter(waits, List.of("b"), true);
-    world.state.rejected(waits, List.of(world.evaluator.evaluate(waits, "b")));
+    world.waiting.rejected(waits, List.of(world.evaluator.evaluate(waits, "b")));
     world.tick();
     world.woken.clear();
     world.unretractable = "b";

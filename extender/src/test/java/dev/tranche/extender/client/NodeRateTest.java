@@ -1,4 +1,4 @@
-package dev.tranche.extender.limit;
+package dev.tranche.extender.client;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

@@ -1,4 +1,4 @@
-package dev.tranche.extender.limit;
+package dev.tranche.extender.client;
 
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.process.TokenBucket;
