@@ -7,6 +7,7 @@ import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.state.ApiServer;
 import dev.tranche.extender.watch.PodReader;
 import dev.tranche.process.client.Events;
+import dev.tranche.process.log.LineLimiter;
 import dev.tranche.process.loop.Loop;
 import io.fabric8.kubernetes.api.model.Event;
 import io.fabric8.kubernetes.api.model.ObjectReference;
@@ -45,6 +46,7 @@ public final class ApiWriter implements ApiServer, ApiWrites {
   private final Workers writes;
   private final Workers events;
   private final Workers rejections;
+  private final LineLimiter failureLog = new LineLimiter(LOG, "events that could not be created:");
 
   /**
    * @param client with a request timeout well below the scheduler's, and without retries: a bind
@@ -151,7 +153,22 @@ public final class ApiWriter implements ApiServer, ApiWrites {
 
   @Override
   public Future<?> event(Event event) {
-    return submit(events, () -> client.v1().events().resource(event).create());
+    return event(events, event);
+  }
+
+  private Future<?> event(Workers workers, Event event) {
+    return submit(workers, () -> client.v1().events().resource(event).create())
+        .onFailure(
+            failure -> {
+              if (!Events.exists(failure) && failureLog.tryAcquire(event.getReason())) {
+                LOG.info(
+                    "cannot create event {} {}/{}: {}",
+                    event.getReason(),
+                    event.getMetadata().getNamespace(),
+                    event.getMetadata().getName(),
+                    failure.toString());
+              }
+            });
   }
 
   @Override
@@ -162,7 +179,7 @@ public final class ApiWriter implements ApiServer, ApiWrites {
 
   @Override
   public Future<?> podEvent(Event event) {
-    return submit(rejections, () -> client.v1().events().resource(event).create());
+    return event(rejections, event);
   }
 
   private <T> Future<T> submit(Workers workers, Callable<T> call) {

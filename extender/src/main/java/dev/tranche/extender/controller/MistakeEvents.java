@@ -55,7 +55,6 @@ public final class MistakeEvents implements Controller {
   public MistakeEvents(ControllerContext context) {
     this.context = context;
     for (PodMistake mistake : PodMistake.values()) {
-      List.of("written", "refused", "dropped").forEach(outcome -> count(mistake, outcome, 0));
       context
           .metrics()
           .gauge(
@@ -68,19 +67,6 @@ public final class MistakeEvents implements Controller {
     }
   }
 
-  private void count(PodMistake mistake, String outcome, int events) {
-    context
-        .metrics()
-        .counter(
-            "tranche.extender.mistake.events",
-            "Events for pods with a mistake or defect: dropped if there are too many.",
-            "mistake",
-            mistake.reason,
-            "outcome",
-            outcome)
-        .increment(events);
-  }
-
   /** Adds a pod, unless it is known. */
   synchronized void add(PodMistake mistake, String key, String uid, Supplier<String> message) {
     Set<String> pods = uids(mistake);
@@ -89,7 +75,6 @@ public final class MistakeEvents implements Controller {
     }
     if (pods.size() >= KNOWN_MAX) {
       // Not remembered: it is added when the pod is seen again.
-      count(mistake, "dropped", 1);
       return;
     }
     pods.add(uid);
@@ -127,11 +112,7 @@ public final class MistakeEvents implements Controller {
       return;
     }
     for (Notice notice : due()) {
-      context
-          .api()
-          .event(notice.event())
-          .onSuccess(done -> count(notice.mistake(), "written", 1))
-          .onFailure(failure -> unwritten(notice, failure));
+      context.api().event(notice.event()).onFailure(failure -> unwritten(notice, failure));
     }
   }
 
@@ -142,12 +123,8 @@ public final class MistakeEvents implements Controller {
   }
 
   private synchronized void unwritten(Notice notice, Throwable failure) {
-    if (Events.isPassing(failure)) {
-      if (knows(notice.mistake(), notice.uid())) {
-        waiting.put(notice.id(), notice);
-      }
-    } else if (!Events.exists(failure)) {
-      count(notice.mistake(), "refused", 1);
+    if (Events.isPassing(failure) && knows(notice.mistake(), notice.uid())) {
+      waiting.put(notice.id(), notice);
     }
   }
 }

@@ -11,8 +11,6 @@ import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 import java.util.function.LongSupplier;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Creates the events that nodes cause while this extender may write, each once and at its node's
@@ -27,8 +25,6 @@ final class NodeEvents {
 
   /** The API server keeps an event for an hour and up to a minute, and refuses it until then. */
   private static final Duration CLAIMED_FOR = Duration.ofMinutes(65);
-
-  private static final Logger LOG = LoggerFactory.getLogger(NodeEvents.class);
 
   private final ApiWrites api;
   private final BooleanSupplier mayWrite;
@@ -68,9 +64,6 @@ final class NodeEvents {
   }
 
   void failed(UUID id, Throwable failure) {
-    if (!Events.exists(failure)) {
-      LOG.info("cannot create an event that a node causes: {}", failure.toString());
-    }
     if (Events.isPassing(failure)) {
       claimed.invalidate(id);
     }

@@ -3,11 +3,9 @@ package dev.tranche.extender.controller;
 import dev.tranche.extender.explain.WaitCause;
 import dev.tranche.extender.explain.WaitReason;
 import dev.tranche.extender.ledger.PodFacts;
-import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.process.TokenBucket;
 import dev.tranche.process.client.Events;
 import io.fabric8.kubernetes.api.model.Event;
-import io.micrometer.core.instrument.Counter;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Set;
@@ -37,14 +35,8 @@ public final class WaitEvents implements WaitSurvey.Listener {
 
   static final int PER_SECOND = 10;
 
-  private static final String METRIC = "tranche.extender.wait.events";
-  private static final String HELP = "Events that tell why a pod waits.";
-
   private final ControllerContext context;
   private final TokenBucket rate;
-  private final Counter written;
-  private final Counter refused;
-  private final Counter dropped;
 
   /** By uid. */
   private final Map<String, Waiting> pods = new HashMap<>();
@@ -76,10 +68,6 @@ public final class WaitEvents implements WaitSurvey.Listener {
   public WaitEvents(ControllerContext context) {
     this.context = context;
     this.rate = new TokenBucket(BURST, PER_SECOND, context::nowMs);
-    ExtenderMetrics metrics = context.metrics();
-    written = metrics.counter(METRIC, HELP, "outcome", "written");
-    refused = metrics.counter(METRIC, HELP, "outcome", "refused");
-    dropped = metrics.counter(METRIC, HELP, "outcome", "dropped");
   }
 
   @Override
@@ -91,7 +79,6 @@ public final class WaitEvents implements WaitSurvey.Listener {
     Waiting known = pods.get(pod.uid());
     if (known == null) {
       if (pods.size() >= PODS_MAX) {
-        dropped.increment();
         return;
       }
       known = new Waiting(nowMs, createdMs(pod, nowMs));
@@ -111,13 +98,10 @@ public final class WaitEvents implements WaitSurvey.Listener {
     context
         .api()
         .podEvent(event)
-        .onSuccess(done -> written.increment())
         .onFailure(
             failure -> {
               if (Events.isPassing(failure)) {
                 known.told = null;
-              } else if (!Events.exists(failure)) {
-                refused.increment();
               }
             });
   }

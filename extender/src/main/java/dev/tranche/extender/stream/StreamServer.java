@@ -46,9 +46,6 @@ public final class StreamServer extends VerticleBase {
 
   private static final long SWEEP_MS = 1_000;
 
-  /** How long reports are collected before they are handed over together. */
-  private static final long BATCH_MS = 10;
-
   /**
    * Of connections without a token so far. Several nodes may share one address behind translation,
    * and all nodes of a cluster may connect at once.
@@ -74,7 +71,6 @@ public final class StreamServer extends VerticleBase {
   private final NodeStreams streams;
   private final ReportSink reports;
   private final LongSupplier clockMs;
-  private final EventBatcher batcher;
 
   /** The units of each node. From a node that has used them up nothing is read. */
   private final TokenBuckets works;
@@ -120,9 +116,6 @@ public final class StreamServer extends VerticleBase {
     this.clockMs = reports.clockMs();
     this.works = new TokenBuckets(ReportBounds.UNITS_BURST, ReportBounds.UNITS_PER_S, clockMs);
     this.reviews = new TokenBuckets(LIMITS.perAddressMax(), REVIEWS_PER_S, clockMs);
-    this.batcher =
-        new EventBatcher(
-            task -> vertx.setTimer(BATCH_MS, elapsed -> task.run()), reports.loop()::run);
     ExtenderMetrics metrics = reports.metrics();
     this.streamLog = new LineLimiter(LOG, "the streams of node", clockMs);
     this.refusalLog = new LineLimiter(LOG, "refused streams of", clockMs);
@@ -245,7 +238,7 @@ public final class StreamServer extends VerticleBase {
             clockMs,
             reports.state()::reported,
             reports.others(),
-            batcher,
+            reports.loop()::run,
             this::run,
             stream::closed);
     request.handler(report -> receive(request, stream, latestReport, report));
@@ -319,8 +312,7 @@ public final class StreamServer extends VerticleBase {
       if (streamLog.tryAcquire(stream.node)) {
         LOG.info("the stream of node {} closed: {}", stream.node, why);
       }
-      // By way of the batch, so that it is applied after the stream's last report.
-      batcher.execute(() -> reports.state().apply(new Event.StreamLost(stream.node)));
+      reports.loop().run(() -> reports.state().apply(new Event.StreamLost(stream.node)));
     }
   }
 
@@ -340,7 +332,6 @@ public final class StreamServer extends VerticleBase {
   @Override
   public Future<?> stop() {
     HttpServer open = server;
-    // Hands over the loss of these streams too, since no timer runs after this.
-    return open == null ? Future.succeededFuture() : open.close().onComplete(v -> batcher.flush());
+    return open == null ? Future.succeededFuture() : open.close();
   }
 }
