@@ -45,7 +45,6 @@ final class LoadBench {
   private void add(String name, SimulatedUse use) {
     add(name + ".lost_work", 100 * use.lostRatio(), "%");
     add(name + ".memory_collisions", use.collisions(), "pods");
-    add(name + ".foretellable_memory_collisions", use.foretellableCollisions(), "pods");
     add(name + ".allocated", 100 * use.allocatedRatio(), "%");
   }
 

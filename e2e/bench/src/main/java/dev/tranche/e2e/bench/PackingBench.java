@@ -39,16 +39,14 @@ final class PackingBench {
   private PackingBench() {}
 
   /**
-   * @param traces the folder with the traces; null: beside the repository
+   * @param folder with the traces
    */
-  static List<Figure> run(Artifacts artifacts, boolean quick, @Nullable Path traces)
+  static List<Figure> run(Artifacts artifacts, boolean quick, @Nullable Path folder)
       throws IOException {
-    Path folder =
-        traces != null ? traces : artifacts.root().resolve("../shared/packing/openb").normalize();
-    if (!Files.isDirectory(folder)) {
-      throw new IllegalStateException(
-          "no folder %s: name one with --traces; the traces are those in data/csv of https://github.com/hkust-adsl/kubernetes-scheduler-simulator"
-              .formatted(folder));
+    if (folder == null || !Files.isDirectory(folder)) {
+      throw new IllegalArgumentException(
+          "--traces names no folder; the traces are those in data/csv of"
+              + " https://github.com/hkust-adsl/kubernetes-scheduler-simulator");
     }
     var figures = new ArrayList<Figure>();
     for (String name : Trace.names(folder)) {

@@ -120,11 +120,7 @@ final class ScaleBench {
       figure(name + ".ready_s", start.toMillis() / 1e3, "s");
       print("opening %d streams".formatted(nodes));
       try (var streams =
-          new SimulatedNodes(
-              plane.client(),
-              extender.streamPort(),
-              ClusterObjects.gpus(nodes),
-              (node, assignment) -> {})) {
+          new SimulatedNodes(plane.client(), extender.streamPort(), ClusterObjects.gpus(nodes))) {
         Await.until("every node to be heard", 300, () -> extender.hasStreams(nodes));
         measureBinding(name, extender, streams);
       }

@@ -90,9 +90,7 @@ final class UiBench {
               folder.resolve("extender.log"),
               "--api-local-address=127.0.0.1:" + apiPort)) {
         Await.until("the extender to be ready", 300, extender::ready);
-        try (var streams =
-            new SimulatedNodes(
-                plane.client(), extender.streamPort(), simulated, (node, assignment) -> {})) {
+        try (var streams = new SimulatedNodes(plane.client(), extender.streamPort(), simulated)) {
           busy.start(streams);
           Await.until("every GPU to be measured", 300, this::measured);
           readers(extender);

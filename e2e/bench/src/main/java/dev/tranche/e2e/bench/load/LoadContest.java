@@ -9,8 +9,6 @@ import dev.tranche.e2e.plane.ControlPlane;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.Map;
-import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -61,7 +59,7 @@ public final class LoadContest implements AutoCloseable {
   public SimulatedUse run(Contestant contestant, Workload workload) throws Exception {
     var flags = contestant.flags();
     if (flags.isEmpty()) {
-      return runWithScheduler(LEAST_ALLOCATED, workload, null, Map.of());
+      return runWithScheduler(LEAST_ALLOCATED, workload, null);
     }
     Path log = folder.resolve(contestant + ".log");
     var all = new ArrayList<>(flags.get());
@@ -69,41 +67,31 @@ public final class LoadContest implements AutoCloseable {
     try (var extender =
         new ExtenderProcess(artifacts.root(), plane, log, all.toArray(String[]::new))) {
       Await.until("the extender to be ready", WAIT_S, extender::ready);
-      var assignedNanos = new ConcurrentHashMap<String, Long>();
       try (var nodes =
-          new SimulatedNodes(
-              plane.client(),
-              extender.streamPort(),
-              new GpuNumbering().gpus(),
-              (node, pod) -> assignedNanos.put(pod.getPodUid(), System.nanoTime()))) {
+          new SimulatedNodes(plane.client(), extender.streamPort(), new GpuNumbering().gpus())) {
         Await.until(
             "every node to be heard", WAIT_S, () -> extender.hasStreams(GpuNumbering.NODES));
         String scheduler = "percentageOfNodesToScore: 100\n" + extender.schedulerExtender();
-        return runWithScheduler(scheduler, workload, nodes, assignedNanos);
+        return runWithScheduler(scheduler, workload, nodes);
       }
     }
   }
 
   private SimulatedUse runWithScheduler(
-      String configuration,
-      Workload workload,
-      @Nullable SimulatedNodes nodes,
-      Map<String, Long> assignedNanos)
-      throws Exception {
+      String configuration, Workload workload, @Nullable SimulatedNodes nodes) throws Exception {
     plane.startScheduler(configuration);
     try {
-      runWorkload(WARM_UP, nodes, assignedNanos);
-      return runWorkload(workload, nodes, assignedNanos);
+      runWorkload(WARM_UP, nodes);
+      return runWorkload(workload, nodes);
     } finally {
       plane.stopScheduler();
     }
   }
 
-  private SimulatedUse runWorkload(
-      Workload workload, @Nullable SimulatedNodes nodes, Map<String, Long> assignedNanos)
+  private SimulatedUse runWorkload(Workload workload, @Nullable SimulatedNodes nodes)
       throws Exception {
     try {
-      return new LoadRun(plane, workload, nodes, assignedNanos).run();
+      return new LoadRun(plane, workload, nodes).run();
     } finally {
       ClusterObjects.deletePods(plane.client(), ClusterObjects.LABEL);
     }

@@ -49,7 +49,6 @@ final class LoadRun {
       new PriorityQueue<>((a, b) -> Double.compare(a.endsS, b.endsS));
   private final Map<Integer, Double> createdS = new HashMap<>();
   private final List<Future<?>> calls = new ArrayList<>();
-  private final Map<String, Long> assignedNanos;
   private final long startNanos = System.nanoTime();
   private final Map<Integer, Workload.Pod> waiting = new HashMap<>();
 
@@ -60,14 +59,8 @@ final class LoadRun {
 
   /**
    * @param nodes null if nothing needs reports
-   * @param assignedNanos when a pod's node got its assignment, by the pod's uid
    */
-  LoadRun(
-      ControlPlane plane,
-      Workload workload,
-      @Nullable SimulatedNodes nodes,
-      Map<String, Long> assignedNanos) {
-    this.assignedNanos = assignedNanos;
+  LoadRun(ControlPlane plane, Workload workload, @Nullable SimulatedNodes nodes) {
     this.client = plane.client();
     this.workload = workload;
     this.nodes = nodes;
@@ -89,11 +82,7 @@ final class LoadRun {
   }
 
   private double nowS() {
-    return atS(System.nanoTime());
-  }
-
-  private double atS(long nanos) {
-    return (nanos - startNanos) / 1e9;
+    return (System.nanoTime() - startNanos) / 1e9;
   }
 
   /** On the watch's thread. */
@@ -105,7 +94,7 @@ final class LoadRun {
   }
 
   private void drive(ExecutorService api) throws InterruptedException {
-    @Nullable Readings readings = nodes == null ? null : new Readings(use, gpus, nodes, this::nowS);
+    @Nullable Readings readings = nodes == null ? null : new Readings(use, gpus, nodes);
     double readS = -TimeScale.READ_EVERY_S;
     int next = 0;
     int all = workload.pods().size();
@@ -175,8 +164,7 @@ final class LoadRun {
         binding.uuid() == null
             ? gpus.leastAllocated(binding.node(), use)
             : gpus.byUuid(binding.uuid());
-    double assignedS = assignedS(binding);
-    use.start(binding.pod(), gpu, assignedS - TimeScale.KNOWN_AFTER_S, assignedS);
+    use.start(binding.pod(), gpu);
     running.add(new RunningPod(binding, gpu, binding.atS() + binding.pod().lifeS()));
     boundPods++;
     waiting.remove(binding.pod().number());
@@ -185,12 +173,6 @@ final class LoadRun {
       full = true;
       use.startCounting();
     }
-  }
-
-  /** Returns when the pod's node got its assignment, or else when the watch showed the binding. */
-  private double assignedS(Binding binding) {
-    Long nanos = assignedNanos.get(binding.uid());
-    return nanos == null ? binding.atS() : atS(nanos);
   }
 
   private void end(RunningPod ended, ExecutorService api) {

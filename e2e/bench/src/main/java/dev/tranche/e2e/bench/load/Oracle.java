@@ -29,7 +29,7 @@ final class Oracle {
       oracle.use.advance(pod.arrivesS());
       int gpu = oracle.best(pod);
       if (gpu >= 0) {
-        oracle.use.start(pod, gpu, pod.arrivesS(), pod.arrivesS());
+        oracle.use.start(pod, gpu);
         ends.add(new End(pod.arrivesS() + pod.lifeS(), pod, gpu));
       }
     }

@@ -7,7 +7,6 @@ import dev.tranche.e2e.bench.plane.SimulatedNodes;
 import java.util.Arrays;
 import java.util.LinkedHashSet;
 import java.util.List;
-import java.util.function.DoubleSupplier;
 
 /** Reads the real use of GPUs as node plugins do, and makes the simulated nodes report it. */
 final class Readings {
@@ -17,16 +16,11 @@ final class Readings {
   private final SimulatedUse use;
   private final GpuNumbering gpus;
   private final SimulatedNodes nodes;
-  private final DoubleSupplier clockS;
   private final double[] smMean;
   private final double[] smSent;
   private final double[] memorySent;
 
-  /**
-   * @param clockS the clock of the real use; read on any thread
-   */
-  Readings(SimulatedUse use, GpuNumbering gpus, SimulatedNodes nodes, DoubleSupplier clockS) {
-    this.clockS = clockS;
+  Readings(SimulatedUse use, GpuNumbering gpus, SimulatedNodes nodes) {
     this.use = use;
     this.gpus = gpus;
     this.nodes = nodes;
@@ -59,29 +53,21 @@ final class Readings {
 
   /** Sets the load that the node's next report has. */
   private void load(int gpu) {
-    double memory = use.memory(gpu);
-    nodes.load(
-        gpus.node(gpu),
-        gpus.uuid(gpu),
-        load(gpu, memory),
-        podUses(gpu),
-        () -> use.reported(gpu, memory, clockS.getAsDouble()));
+    GpuLoad load =
+        GpuLoad.newBuilder()
+            .setSampledAtMs(System.currentTimeMillis())
+            .setSmUtilizationPercent((int) Math.round(use.sm(gpu) * 100))
+            .setSmUtilizationMeanPercent((float) (smMean[gpu] * 100))
+            .setMemoryUsedBytes(Math.round(use.memory(gpu) * GpuNumbering.MEMORY_BYTES))
+            .setProcesses(use.pods(gpu).size())
+            .build();
+    nodes.load(gpus.node(gpu), gpus.uuid(gpu), load, podUses(gpu));
   }
 
   /** Returns whether a change is large enough for a node plugin to report it at once. */
   private boolean differs(int gpu) {
     return Math.abs(smMean[gpu] - smSent[gpu]) >= CHANGE_SM
         || Math.abs(use.memory(gpu) - memorySent[gpu]) >= CHANGE_MEMORY;
-  }
-
-  private GpuLoad load(int gpu, double memory) {
-    return GpuLoad.newBuilder()
-        .setSampledAtMs(System.currentTimeMillis())
-        .setSmUtilizationPercent((int) Math.round(use.sm(gpu) * 100))
-        .setSmUtilizationMeanPercent((float) (smMean[gpu] * 100))
-        .setMemoryUsedBytes(Math.round(memory * GpuNumbering.MEMORY_BYTES))
-        .setProcesses(use.pods(gpu).size())
-        .build();
   }
 
   private List<PodUse> podUses(int gpu) {

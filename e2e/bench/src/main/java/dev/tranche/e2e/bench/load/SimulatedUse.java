@@ -15,7 +15,6 @@ public final class SimulatedUse {
 
   private static final class Gpu {
     final List<PlacedPod> pods = new ArrayList<>();
-    final ReportedMemory reportedMemory = new ReportedMemory();
 
     double demand() {
       return pods.stream().mapToDouble(u -> u.pod().sm()).sum();
@@ -38,7 +37,6 @@ public final class SimulatedUse {
   private double lost;
   private double allocated;
   private int collisions;
-  private int foretellableCollisions;
 
   /**
    * @param fromS work before this time does not count, unless {@link #startCounting} sets an
@@ -71,35 +69,16 @@ public final class SimulatedUse {
     nowS = Math.max(nowS, untilS);
   }
 
-  /**
-   * Starts a pod, which gets at most the memory that is free.
-   *
-   * @param fromS the earliest time at which its GPU may have been chosen
-   * @param chosenS the latest such time. The scheduler may have known any reading that was the
-   *     latest in between
-   */
-  public void start(Workload.Pod pod, int gpu, double fromS, double chosenS) {
+  /** Starts a pod, which gets at most the memory that is free. */
+  public void start(Workload.Pod pod, int gpu) {
     Gpu on = gpus.get(gpu);
     double free = 1 - on.memory();
-    if (pod.memory() > free + EPSILON) {
-      collisions++;
-      double requested = (double) pod.replicas() / replicasPerGpu;
-      List<ReportedMemory.Reading> readings = on.reportedMemory.lastBetween(fromS, chosenS);
-      boolean known = !readings.isEmpty();
-      if (known && readings.stream().allMatch(r -> 1 - r.memory() < requested - EPSILON)) {
-        foretellableCollisions++;
-      }
-    }
+    collisions += pod.memory() > free + EPSILON ? 1 : 0;
     on.pods.add(new PlacedPod(pod, Math.clamp(pod.memory(), 0, Math.max(0, free))));
   }
 
   public void end(Workload.Pod pod, int gpu) {
     gpus.get(gpu).pods.removeIf(u -> u.pod().number() == pod.number());
-  }
-
-  /** Records how much of a GPU's memory a report said was in use; on any one thread. */
-  public void reported(int gpu, double memory, double sentS) {
-    gpus.get(gpu).reportedMemory.add(memory, sentS);
   }
 
   public List<PlacedPod> pods(int gpu) {
@@ -136,13 +115,5 @@ public final class SimulatedUse {
   /** Returns the number of pods that lacked memory. */
   public int collisions() {
     return collisions;
-  }
-
-  /**
-   * Returns how many pods lacked memory, and whose share was not free by any reading that may have
-   * been the latest.
-   */
-  public int foretellableCollisions() {
-    return foretellableCollisions;
   }
 }

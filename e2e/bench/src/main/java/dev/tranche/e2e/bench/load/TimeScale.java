@@ -19,12 +19,6 @@ final class TimeScale {
    */
   static final double READ_EVERY_S = 0.25;
 
-  /**
-   * A reading that was sent this long before a node gets an assignment was known to the decision. A
-   * later one may have been.
-   */
-  static final double KNOWN_AFTER_S = 0.05;
-
   /** Pods that wait longer than this do not delay the arrival of others. */
   static final double WAITS_S = 1;
 

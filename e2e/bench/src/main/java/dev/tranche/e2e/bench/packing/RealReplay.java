@@ -26,8 +26,7 @@ public final class RealReplay {
       try (var extender = new ExtenderProcess(artifacts.root(), plane, log, "--policy=packed")) {
         Await.until("the extender to be ready", WAIT_S, extender::ready);
         try (var streams =
-            new SimulatedNodes(
-                plane.client(), extender.streamPort(), objects.gpus(), (node, assigned) -> {})) {
+            new SimulatedNodes(plane.client(), extender.streamPort(), objects.gpus())) {
           int nodes = trace.nodes().size();
           Await.until("every node to be heard", WAIT_S, () -> extender.hasStreams(nodes));
           plane.startScheduler(

@@ -24,7 +24,6 @@ import java.util.BitSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -45,21 +44,13 @@ public final class SimulatedNode {
   private final Map<String, BitSet> taken = new LinkedHashMap<>();
   private final Map<String, List<Holding>> holdings = new LinkedHashMap<>();
 
-  /** Callbacks for each report of a GPU's load, by uuid. */
-  private final Map<String, Runnable> sent = new LinkedHashMap<>();
-
-  private final BiConsumer<String, Assignment> assigned;
   private @Nullable GrpcClientRequest<NodeReport, NodeDirective> call;
   private long sequence;
   private long applied;
   private final BriefReports brief = new BriefReports();
 
-  /**
-   * @param assigned is called with the node's name and each new assignment
-   */
-  SimulatedNode(String name, List<Gpu> gpus, BiConsumer<String, Assignment> assigned) {
+  SimulatedNode(String name, List<Gpu> gpus) {
     this.name = name;
-    this.assigned = assigned;
     gpus.forEach(gpu -> this.gpus.put(gpu.getUuid(), gpu));
   }
 
@@ -87,7 +78,6 @@ public final class SimulatedNode {
   private void take(Assignment assignment) {
     if (!holdings.containsKey(assignment.getPodUid())) {
       hold(assignment);
-      assigned.accept(name, assignment);
     }
   }
 
@@ -137,17 +127,11 @@ public final class SimulatedNode {
     report();
   }
 
-  /** Sets the load that is measured from now on. */
-  void load(String uuid, GpuLoad load) {
-    gpus.computeIfPresent(uuid, (key, gpu) -> gpu.toBuilder().setLoad(load).build());
-  }
-
-  /** Sets the load, the pods that cause it, and a callback for each report of it. */
-  void load(String uuid, GpuLoad load, List<PodUse> uses, Runnable whenSent) {
+  /** Sets the load that is measured from now on, and the pods that cause it. */
+  void load(String uuid, GpuLoad load, List<PodUse> uses) {
     gpus.computeIfPresent(
         uuid,
         (key, gpu) -> gpu.toBuilder().setLoad(load).clearPodUses().addAllPodUses(uses).build());
-    sent.put(uuid, whenSent);
   }
 
   /** Gives the reading a new time, since every report of a plugin has a new reading. */
@@ -177,6 +161,5 @@ public final class SimulatedNode {
             .addAllGpus(gpus.values());
     holdings.values().forEach(report::addAllHoldings);
     open.write(brief.of(report.build()));
-    sent.values().forEach(Runnable::run);
   }
 }

@@ -21,7 +21,6 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
-import java.util.function.BiConsumer;
 
 /**
  * Simulates thousands of node plugins. Each has its own connection, and a token that the API server
@@ -55,19 +54,14 @@ public final class SimulatedNodes implements AutoCloseable {
    * Opens all streams, and returns when the extender has accepted every node.
    *
    * @param gpus the GPUs of each node
-   * @param assigned is called with the node's name and each new assignment, on our event loop
    */
-  public SimulatedNodes(
-      KubernetesClient client,
-      int extenderPort,
-      Map<String, List<Gpu>> gpus,
-      BiConsumer<String, Assignment> assigned) {
+  public SimulatedNodes(KubernetesClient client, int extenderPort, Map<String, List<Gpu>> gpus) {
     Map<String, String> tokens = tokens(client, gpus.keySet());
     // Reports begin first: an extender closes idle streams, and opening thousands takes a while.
     loop.runOnContext(start -> vertx.setPeriodic(TICK_MS, tick -> heartbeat()));
     var opening = new ArrayList<Future<Void>>();
     for (var entry : gpus.entrySet()) {
-      var node = new SimulatedNode(entry.getKey(), entry.getValue(), assigned);
+      var node = new SimulatedNode(entry.getKey(), entry.getValue());
       nodes.put(entry.getKey(), node);
       opening.add(open(node, extenderPort, String.valueOf(tokens.get(entry.getKey()))));
       if (opening.size() == OPENED_AT_ONCE) {
@@ -154,19 +148,9 @@ public final class SimulatedNodes implements AutoCloseable {
     }
   }
 
-  /** Sets the load that the node's next report has. */
-  public void load(String node, String uuid, GpuLoad load) {
-    on(node, of -> of.load(uuid, load));
-  }
-
-  /**
-   * Sets the load of a GPU and the use of each container.
-   *
-   * @param sent is called on our event loop whenever a report with it has been written to the
-   *     stream
-   */
-  public void load(String node, String uuid, GpuLoad load, List<PodUse> uses, Runnable sent) {
-    on(node, of -> of.load(uuid, load, uses, sent));
+  /** Sets the load of a GPU and the use of each container, for the node's next report. */
+  public void load(String node, String uuid, GpuLoad load, List<PodUse> uses) {
+    on(node, of -> of.load(uuid, load, uses));
   }
 
   /** Makes the kubelet admit a pod, whoever assigned it. */

@@ -82,9 +82,7 @@ public final class ExtenderTraining {
             .build();
     Await.until("the extender to be ready", 150, () -> get("readyz").startsWith("ready"));
     try (var client = new KubernetesClientBuilder().withConfig(config).build();
-        var streams =
-            new SimulatedNodes(
-                client, STREAM_PORT, ClusterObjects.gpus(NODES), (node, assignment) -> {})) {
+        var streams = new SimulatedNodes(client, STREAM_PORT, ClusterObjects.gpus(NODES))) {
       pods(streams);
       get("metrics");
     }

@@ -153,7 +153,7 @@ public final class BusyPods implements AutoCloseable {
     long bytes = uses.stream().mapToLong(PodUse::getMemoryUsedBytes).sum();
     // GPUs without a pod have a small load, too.
     GpuLoad load = ClusterObjects.load(uses.isEmpty() ? random.nextInt(3) : smPercent, bytes);
-    nodes.load(gpu.node(), gpu.uuid(), load, uses, () -> {});
+    nodes.load(gpu.node(), gpu.uuid(), load, uses);
   }
 
   private PodUse use(Pod pod) {
