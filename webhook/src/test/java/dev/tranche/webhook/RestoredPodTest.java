@@ -180,7 +180,10 @@ class RestoredPodTest {
   @Test
   void ownersRequirementOfMemory_thatNoNodeMeetsYet_isKept() {
     var assumed =
-        new PodMutator(rules(PlainRequests.GPUS, new MutationRules.Memory(0, 81920L << 20, Reviews.MEMORY.limits())));
+        new PodMutator(
+            rules(
+                PlainRequests.GPUS,
+                new MutationRules.Memory(0, 81920L << 20, Reviews.MEMORY.limits())));
     ObjectNode pod =
         requiring(annotated("gpu-memory", "4Gi"), "nvidia.com/gpu.memory", "In", "81920");
     JsonNode once = apply(assumed.mutate(pod, cluster(List.of(SMALL))), pod);

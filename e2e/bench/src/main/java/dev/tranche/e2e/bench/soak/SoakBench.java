@@ -182,7 +182,7 @@ public final class SoakBench {
     try {
       Await.until("all parts to be back", BACK_WITHIN_S, this::isBack, tranche::unready);
     } catch (AssertionError never) {
-      violations.add("part_not_back", "after fault " + struck, never.getMessage());
+      violations.add("part_not_back", "after fault " + struck, String.valueOf(never.getMessage()));
     }
   }
 
