@@ -289,6 +289,19 @@ final class KubeletModel extends SimulatedProcess {
       changes.add(() -> forget(pod));
       takeUpNext();
     }
+
+    /** After a start, pods that the API server no longer has are orphans, which a kubelet ends. */
+    @Override
+    public void listed() {
+      changes.add(
+          () ->
+              pods.values().stream()
+                  .filter(local -> !local.listed)
+                  .map(local -> local.pod)
+                  .toList()
+                  .forEach(KubeletModel.this::forget));
+      takeUpNext();
+    }
   }
 
   private void takeUpNext() {
