@@ -191,6 +191,18 @@ public final class Reviews {
     return pod.at(TERMS + "/0/matchExpressions").valueStream().map(JsonNode::toString).toList();
   }
 
+  /** The same pod, of a controller. */
+  public static ObjectNode owned(ObjectNode pod, String version, String kind, String name) {
+    pod.withArray("/metadata/ownerReferences")
+        .addObject()
+        .put("apiVersion", version)
+        .put("kind", kind)
+        .put("name", name)
+        .put("uid", "1-2-3")
+        .put("controller", true);
+    return pod;
+  }
+
   /** The same pod, with one more term of required node affinity. */
   public static ObjectNode requiring(
       ObjectNode pod, String label, String operator, String... values) {

@@ -134,10 +134,9 @@ public final class Translation {
 
   /** Removes resources from a container, so that a node can accept the pod. */
   static void drop(PodView.Container container, List<String> resources) {
-    for (String section : List.of("limits", "requests")) {
-      if (container.spec().path("resources").path(section) instanceof ObjectNode quantities) {
-        quantities.remove(resources);
-      }
-    }
+    container
+        .sections()
+        .filter(JsonNode::isObject)
+        .forEach(section -> ((ObjectNode) section).remove(resources));
   }
 }

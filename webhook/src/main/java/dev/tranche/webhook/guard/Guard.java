@@ -49,8 +49,7 @@ public final class Guard {
    * @param mode of the pod's namespace
    */
   public Verdict judge(GuardedPod pod, GuardMode mode) {
-    if (rules.exemptServiceAccounts().contains(pod.serviceAccount())
-        || pod.spec().path("os").path("name").asText("").equals("windows")) {
+    if (rules.exemptServiceAccounts().contains(pod.serviceAccount()) || pod.view().isOfWindows()) {
       return Verdict.UNCHANGED;
     }
     var scan = new GuardScan(mode);

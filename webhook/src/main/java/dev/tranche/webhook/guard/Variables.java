@@ -1,5 +1,7 @@
 package dev.tranche.webhook.guard;
 
+import static java.util.stream.Collectors.toSet;
+
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
@@ -165,17 +167,9 @@ final class Variables {
     if (sources.isEmpty()) {
       return List.of();
     }
-    return watched.stream()
-        .filter(
-            name -> {
-              for (JsonNode source : sources) {
-                if (name.startsWith(source.path("prefix").asText(""))) {
-                  return true;
-                }
-              }
-              return false;
-            })
-        .toList();
+    Set<String> prefixes =
+        sources.valueStream().map(source -> source.path("prefix").asText("")).collect(toSet());
+    return watched.stream().filter(name -> prefixes.stream().anyMatch(name::startsWith)).toList();
   }
 
   private static void putVoid(Container container, GuardScan scan) {

@@ -85,15 +85,14 @@ public final class WebhookMetrics extends Meters {
    * Returns the reasons of denials: a few dozen at most, since Prometheus keeps a series for each.
    */
   private static Stream<String> reasons(ReviewKind review) {
-    Stream<?> own =
-        switch (review) {
-          case FRACTION -> Stream.of(Denial.values()).filter(d -> d != Denial.MORE);
-          case GUARD -> Stream.of(Denial.TOO_LARGE);
-          case UPDATE, NONE -> Stream.of();
-        };
-    return review == ReviewKind.UPDATE || review == ReviewKind.NONE
-        ? Stream.of()
-        : Stream.concat(own.map(Object::toString), Stream.of(UNREADABLE));
+    return switch (review) {
+      case FRACTION ->
+          Stream.concat(
+              Stream.of(Denial.values()).filter(d -> d != Denial.MORE).map(Denial::toString),
+              Stream.of(UNREADABLE));
+      case GUARD -> Stream.of(Denial.TOO_LARGE.toString(), UNREADABLE);
+      case UPDATE, NONE -> Stream.of();
+    };
   }
 
   private Counter admissions(ReviewKind review, Outcome outcome, String reason) {

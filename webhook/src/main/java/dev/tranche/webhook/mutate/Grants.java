@@ -53,7 +53,7 @@ record Grants(List<Grant> list, ReplicaGranularity granularity, GpuMemory memory
     }
     List<Grant> grants = Grant.of(requests, granularity.replicasPerGpu(), memory.usableBytes());
     var granted = new Grants(grants, granularity, memory);
-    ShareRules.check(pod, requests, granted, resource, numbersCountGpus, messages);
+    new ShareRules(pod, resource, numbersCountGpus, messages).check(requests, granted);
     LimitRules.check(pod, granted, rules.memory(), messages);
     if (messages.denied()) {
       return Optional.empty();

@@ -39,11 +39,17 @@ final class PodWriter {
           Names.SERVED_BY);
 
   private final OwnersPod owners;
+  private final RequiredNodeAffinity affinity;
   private final MutationRules rules;
   private final Messages messages;
 
-  PodWriter(OwnersPod owners, MutationRules rules, Messages messages) {
+  /**
+   * @param affinity where the pod may run
+   */
+  PodWriter(
+      OwnersPod owners, RequiredNodeAffinity affinity, MutationRules rules, Messages messages) {
     this.owners = owners;
+    this.affinity = affinity;
     this.rules = rules;
     this.messages = messages;
   }
@@ -52,17 +58,17 @@ final class PodWriter {
    * @param runtimeClassExists whether the cluster has the RuntimeClass of GPU pods
    */
   Mutation write(PodDecision decision, boolean runtimeClassExists) {
-    PodView pod = decision.pod();
+    PodView pod = owners.pod();
     decision.grants().forEach(this::write);
     warnOfNumbersTakenBack(decision.grants());
-    Optional<Problem> large = decision.affinity().write();
+    Optional<Problem> large = affinity.write();
     if (large.isPresent()) {
       return Mutation.Denied.of(List.of(large.get()));
     }
     boolean placed = decision.placed();
     var added =
         new Added(
-            decision.affinity().added(),
+            affinity.added(),
             placed && !pod.text("schedulerName").equals(rules.schedulerName())
                 ? rules.schedulerName()
                 : "");
@@ -148,7 +154,7 @@ final class PodWriter {
   }
 
   private static void writeResults(Map<String, String> results, PodView pod) {
-    if (!results.isEmpty() || !pod.annotations().isEmpty()) {
+    if (!results.isEmpty() || pod.pod().path("metadata").has("annotations")) {
       ObjectNode annotations = PodView.object(PodView.object(pod.pod(), "metadata"), "annotations");
       annotations.remove(RESULTS);
       results.forEach(annotations::put);

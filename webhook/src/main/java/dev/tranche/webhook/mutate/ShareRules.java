@@ -18,39 +18,31 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.regex.Pattern;
-import java.util.stream.Stream;
 
-/** Checks what a pod that requests shares may not be or specify besides. */
-final class ShareRules {
+/**
+ * Checks what a pod that requests shares may not be or specify besides.
+ *
+ * @param numbersCountGpus whether a number of the resource counts GPUs in this pod
+ */
+record ShareRules(PodView pod, String resource, boolean numbersCountGpus, Messages messages) {
   /** Resources that are a second way to a GPU: HAMi's, NVIDIA's plain one and those of MIG. */
   private static final Pattern GPU_RESOURCE = Pattern.compile("nvidia\\.com/(gpu|mig-).*");
 
-  private ShareRules() {}
-
-  static void check(
-      PodView pod,
-      GpuRequests requests,
-      Grants granted,
-      String resource,
-      boolean numbersCountGpus,
-      Messages messages) {
-    boolean admittedBefore = pod.annotations().containsKey(Names.REPLICAS_PER_GPU);
-    for (Grant grant : granted.list()) {
+  void check(GpuRequests requests, Grants granted) {
+    // Whole GPUs are handled as by NVIDIA's plugin, privileged or not.
+    List<Grant> shares = granted.list().stream().filter(g -> g.wholeGpus() == 0).toList();
+    for (Grant grant : shares) {
       if (messages.isFull()) {
         return;
       }
-      // Whole GPUs are handled as by NVIDIA's plugin, privileged or not.
-      if (grant.wholeGpus() == 0) {
-        // Spark, KubeRay and others write the number of GPUs beside the share.
-        int gpus = numbersCountGpus ? requests.gpus(grant.request()) : 0;
-        checkRequest(pod, grant, resource, gpus, admittedBefore, messages);
-        if (grant.request().container().privileged()) {
-          messages.deny(Denial.PRIVILEGED.of(grant.request().container().name()));
-        }
+      // Spark, KubeRay and others write the number of GPUs beside the share.
+      checkRequest(grant, numbersCountGpus ? requests.gpus(grant.request()) : 0);
+      if (grant.request().container().privileged()) {
+        messages.deny(Denial.PRIVILEGED.of(grant.request().container().name()));
       }
     }
-    if (granted.list().stream().anyMatch(g -> g.wholeGpus() == 0)) {
-      checkPod(pod, messages);
+    if (!shares.isEmpty()) {
+      checkPod();
     }
     List<Demand.Request> all = requests(pod, granted.list(), resource);
     int replicasPerGpu = granted.granularity().replicasPerGpu();
@@ -61,31 +53,24 @@ final class ShareRules {
       return;
     }
     Map<String, String> annotations = requests.withContainer(pod.annotations());
-    checkSize(
-        Demand.of(resource, replicasPerGpu, all, annotations), granted.granularity(), messages);
+    checkSize(Demand.of(resource, replicasPerGpu, all, annotations), granted.granularity());
   }
 
   /**
    * @param gpus the number that may be requested beside the share; 0: none
-   * @param admittedBefore whether Tranche wrote the request: the pod was restored or copied, or a
-   *     webhook after ours has changed it. If R has changed since then, the request is written
-   *     again.
    */
-  private static void checkRequest(
-      PodView pod,
-      Grant grant,
-      String resource,
-      int gpus,
-      boolean admittedBefore,
-      Messages messages) {
+  private void checkRequest(Grant grant, int gpus) {
     Container container = grant.request().container();
-    JsonNode resources = container.spec().path("resources");
+    // Tranche wrote the request of a pod that was restored or copied, or that a webhook after ours
+    // has changed. If R has changed since then, the request is written again.
+    boolean admittedBefore = pod.annotations().containsKey(Names.REPLICAS_PER_GPU);
     long requested = container.requested(resource);
     if (requested > 0 && requested != grant.replicas() && requested != gpus && !admittedBefore) {
-      messages.deny(ownRequest(pod, grant, resource, requested, gpus));
+      messages.deny(ownRequest(grant, requested, gpus));
     }
-    Stream.of("limits", "requests")
-        .flatMap(section -> resources.path(section).propertyStream())
+    container
+        .sections()
+        .flatMap(JsonNode::propertyStream)
         .map(Map.Entry::getKey)
         .filter(r -> !r.equals(resource) && GPU_RESOURCE.matcher(r).matches())
         .distinct()
@@ -94,8 +79,7 @@ final class ShareRules {
         .forEach(messages::deny);
   }
 
-  private static Problem ownRequest(
-      PodView pod, Grant grant, String resource, long requested, int gpus) {
+  private Problem ownRequest(Grant grant, long requested, int gpus) {
     Container container = grant.request().container();
     String key = grant.request().key();
     String text = grant.request().text();
@@ -112,12 +96,12 @@ final class ShareRules {
         container.name(), resource, requested, key, text, grant.replicas(), grant.replicasPerGpu());
   }
 
-  private static void checkPod(PodView pod, Messages messages) {
+  private void checkPod() {
     String node = pod.text("nodeName");
     if (!node.isEmpty()) {
       messages.deny(Denial.NODE_NAME.of(node));
     }
-    if (pod.spec().path("os").path("name").asText("").equals("windows")) {
+    if (pod.isOfWindows()) {
       messages.deny(Denial.WINDOWS.of());
     }
   }
@@ -126,7 +110,7 @@ final class ShareRules {
    * Denies more than one GPU if init containers request GPUs. Warns of more GPUs than any eligible
    * node has, since an autoscaler may add a larger node.
    */
-  private static void checkSize(Demand demand, ReplicaGranularity granularity, Messages messages) {
+  private void checkSize(Demand demand, ReplicaGranularity granularity) {
     int replicas = granularity.replicasPerGpu();
     boolean several = demand.containers().stream().anyMatch(c -> c.gpus() > 1);
     if (demand.onOneGpu() && (several || demand.peakReplicas() > replicas)) {

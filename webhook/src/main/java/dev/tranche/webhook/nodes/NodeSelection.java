@@ -37,7 +37,8 @@ public final class NodeSelection {
   }
 
   public boolean admits(GpuNode node) {
-    return all(nodeSelector, node) && (terms == null || any(terms, node));
+    return all(nodeSelector, node)
+        && (terms == null || terms.stream().anyMatch(term -> all(term, node)));
   }
 
   /**
@@ -90,22 +91,8 @@ public final class NodeSelection {
         LabelOperator.number(json.path("values").path(0).asText("")));
   }
 
-  private static boolean any(List<List<Requirement>> terms, GpuNode node) {
-    for (List<Requirement> term : terms) {
-      if (all(term, node)) {
-        return true;
-      }
-    }
-    return false;
-  }
-
   private static boolean all(List<Requirement> requirements, GpuNode node) {
-    for (Requirement requirement : requirements) {
-      if (!requirement.matches(node)) {
-        return false;
-      }
-    }
-    return true;
+    return requirements.stream().allMatch(requirement -> requirement.matches(node));
   }
 
   /**

@@ -71,15 +71,21 @@ public final class PodView {
           count(resources.path("requests").path(resource)));
     }
 
+    /** Returns its limits and its requests. */
+    public Stream<JsonNode> sections() {
+      return Stream.of("limits", "requests").map(spec.path("resources")::path);
+    }
+
     /** Returns the quantity of a resource that it requests, if that is not a whole number. */
     public Optional<String> partOf(String resource) {
-      for (String section : List.of("limits", "requests")) {
-        String text = spec.path("resources").path(section).path(resource).asText("");
-        if (Quantity.number(text).filter(n -> n.stripTrailingZeros().scale() > 0).isPresent()) {
-          return Optional.of(text);
-        }
-      }
-      return Optional.empty();
+      return sections()
+          .map(section -> section.path(resource).asText(""))
+          .filter(
+              text ->
+                  Quantity.number(text)
+                      .filter(number -> number.stripTrailingZeros().scale() > 0)
+                      .isPresent())
+          .findFirst();
     }
 
     /** Returns how many replicas it requests, or one more than any pod may have. */
@@ -134,6 +140,10 @@ public final class PodView {
 
   public String text(String field) {
     return spec().path(field).asText("");
+  }
+
+  public boolean isOfWindows() {
+    return spec().path("os").path("name").asText("").equals("windows");
   }
 
   /** Whether something must remove a gate, and may choose nodes, before the pod is scheduled. */

@@ -83,16 +83,18 @@ final class ReviewReader {
 
       /** Whether it updates a pod itself, and none of its subresources. */
       boolean updatesPod() {
-        return isOf("UPDATE", "") && object().isObject() && oldObject().isObject();
+        return updates("");
       }
 
       /**
        * Whether it comes from kubectl debug, which sends the pod with one more ephemeral container.
        */
       boolean addsEphemeralContainer() {
-        return isOf("UPDATE", "ephemeralcontainers")
-            && object().isObject()
-            && oldObject().isObject();
+        return updates("ephemeralcontainers");
+      }
+
+      private boolean updates(String subResource) {
+        return isOf("UPDATE", subResource) && object().isObject() && oldObject().isObject();
       }
 
       private boolean isOf(String operation, String subResource) {

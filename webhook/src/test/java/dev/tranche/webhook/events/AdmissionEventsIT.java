@@ -43,7 +43,7 @@ class AdmissionEventsIT {
     "not a version,Pod,here,0",
   })
   void eventNames_onlyWhatKubernetesTakes(String version, String kind, String name, int written) {
-    ObjectNode pod = owned(version, kind, name);
+    ObjectNode pod = Reviews.owned(Reviews.annotated(), version, kind, name);
     FindingOutcome found =
         new FindingOutcome(GuardFinding.PRIVILEGED, "x", FindingOutcome.Outcome.AUDITED, false);
     events.found("x", GuardedPod.created("team", pod), found);
@@ -53,7 +53,9 @@ class AdmissionEventsIT {
 
   @Test
   void attackersReview_bringsNoEventIntoAnotherNamespace() {
-    ObjectNode pod = owned("example.com/v1", "Bank", "your account was closed, call\n555");
+    ObjectNode pod =
+        Reviews.owned(
+            Reviews.annotated(), "example.com/v1", "Bank", "your account was closed, call\n555");
     events.found(
         "x",
         GuardedPod.created("kube-system", pod),
@@ -73,7 +75,7 @@ class AdmissionEventsIT {
       })
   void warningThatQuotesASentence_isNoEvent(String pod) throws IOException {
     for (String text : List.of("your account was closed, call 555", "x".repeat(400), "a-name")) {
-      ObjectNode quoting = owned("apps/v1", "ReplicaSet", "web-1");
+      ObjectNode quoting = Reviews.owned(Reviews.annotated(), "apps/v1", "ReplicaSet", "web-1");
       Reviews.JSON.readerForUpdating(quoting).readValue(pod.replace('\'', '"').formatted(text));
       events.warned("team", quoting, List.of("a warning"));
       assertThat(events.queued()).as(text).isEqualTo(text.equals("a-name") ? 1 : 0);
@@ -97,16 +99,5 @@ class AdmissionEventsIT {
     log.setFilter(null);
     log.setLevel(null);
     assertThat(lines).hasSize(2).first().asString().contains("team/a-*");
-  }
-
-  private static ObjectNode owned(String version, String kind, String name) {
-    ObjectNode pod = Reviews.annotated();
-    pod.withArray("/metadata/ownerReferences")
-        .addObject()
-        .put("apiVersion", version)
-        .put("kind", kind)
-        .put("name", name)
-        .put("controller", true);
-    return pod;
   }
 }

@@ -106,15 +106,7 @@ class OwnerWarningsIT {
   }
 
   private static ObjectNode owned(String kind, String version, String owner, String name) {
-    ObjectNode pod = pod(name);
-    pod.withArray("/metadata/ownerReferences")
-        .addObject()
-        .put("apiVersion", version)
-        .put("kind", kind)
-        .put("name", owner)
-        .put("uid", "1-2-3")
-        .put("controller", true);
-    return pod;
+    return Reviews.owned(pod(name), version, kind, owner);
   }
 
   private void create(ObjectNode pod, boolean dryRun) {

@@ -5,6 +5,7 @@ import static dev.tranche.webhook.Reviews.annotation;
 import static dev.tranche.webhook.Reviews.apply;
 import static dev.tranche.webhook.Reviews.cluster;
 import static dev.tranche.webhook.Reviews.expressions;
+import static dev.tranche.webhook.Reviews.plain;
 import static dev.tranche.webhook.Reviews.warnings;
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -19,6 +20,8 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** Which nodes decide about R and the memory model. */
 class CandidateNodesTest {
@@ -124,6 +127,42 @@ class CandidateNodesTest {
     // It may share by MPS only after the pod's admission.
     JsonNode before = apply(mutator.mutate(pod, cluster()), pod);
     assertThat(expressions(before)).hasSize(1).allMatch(e -> e.contains("sharing-strategy"));
+  }
+
+  /** The kubelet mounts it over that of MPS. Only containers with GPUs are clients of MPS. */
+  @ParameterizedTest
+  @CsvSource({
+    "/dev/shm,true",
+    "/dev/shm/,true",
+    "//dev//shm,true",
+    "/dev/shm/cache,false",
+    "/dev,false",
+    "/data/dev/shm,false"
+  })
+  void ownShm_isWarnedOf_whereANodeSharesByMps(String path, boolean warned) {
+    GpuNode other = node("t4", "4", "15360", SOME, Taints.NONE);
+    GpuNode mps =
+        Reviews.node(
+            "m", "tranche.dev/replicas-per-gpu", "4", "tranche.dev/sharing-strategy", "mps");
+    ObjectNode ofOtherScheduler = plain(1);
+    ofOtherScheduler.withObject("/spec").put("schedulerName", "hub");
+    for (ObjectNode pod : List.of(annotated("gpu-fraction", "0.5"), plain(1), ofOtherScheduler)) {
+      mount(pod.withObject("/spec/containers/0"), path);
+      assertThat(warnsOfShm(pod, other, mps)).isEqualTo(warned);
+      assertThat(warnsOfShm(pod, other)).isFalse();
+    }
+    ObjectNode beside = annotated("gpu-fraction", "0.5");
+    mount(beside.withArray("/spec/initContainers").addObject().put("name", "log"), path);
+    assertThat(warnsOfShm(beside, other, mps)).isFalse();
+  }
+
+  private static void mount(ObjectNode container, String path) {
+    container.putArray("volumeMounts").addObject().put("mountPath", path);
+  }
+
+  private boolean warnsOfShm(ObjectNode pod, GpuNode... nodes) {
+    return warnings(mutator.mutate(pod, cluster(nodes))).stream()
+        .anyMatch(warning -> warning.contains("hides that of MPS"));
   }
 
   /** Else all new pods would be kept on the one node that says so. */

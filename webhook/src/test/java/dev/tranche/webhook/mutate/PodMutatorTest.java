@@ -367,6 +367,27 @@ class PodMutatorTest {
     assertThat(mutator.mutate(after, cluster(t4))).matches(Reviews::changesNothing);
   }
 
+  @ParameterizedTest
+  @CsvSource({
+    "transformer, false, true",
+    "explainer, false, true",
+    "predictor, false, false",
+    "transformer, true, false"
+  })
+  void shareOfATransformer_isWarnedOf_unlessItAsksForAGpuItself(
+      String component, boolean number, boolean warned) {
+    ObjectNode pod = number ? Reviews.plain(1) : annotated();
+    annotated("gpu-fraction", "0.5")
+        .at("/metadata/annotations")
+        .forEachEntry(pod.withObject("/metadata/annotations")::set);
+    pod.withObject("/metadata/labels")
+        .put("serving.kserve.io/inferenceservice", "llm")
+        .put("component", component);
+    var gpus = new PodMutator(RULES.with(MutationRules.PlainRequests.GPUS, Set.of()));
+    assertThat(warnings(gpus.mutate(pod, EMPTY)).stream().anyMatch(w -> w.contains("KServe")))
+        .isEqualTo(warned);
+  }
+
   @Test
   void nodeOfSeveralModels_isNotRequiredAway_andHasAllItsGpus() {
     var labels =

@@ -17,7 +17,10 @@ import dev.tranche.webhook.pod.PodView;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /**
  * The label of the node plugin's report decides, and what the webhook adds by it is known as its
@@ -70,14 +73,35 @@ final class ReportedReplicasTest {
   }
 
   /** The annotation says which requirements are ours: the others are the owner's. */
-  @Test
-  void ownersPod_isWithoutWhatTheWebhookHasAdded() {
-    assertThat(owners(term(in("zone", "x"), in(OURS, "10")))).isEqualTo(array(zone("x")));
-    assertThat(owners(term(in(OURS, "10"))).isMissingNode()).isTrue();
-    assertThat(owners(term(in(OURS, "10")), term(in("zone", "x"), in(OURS, "10"))).isMissingNode())
-        .as("terms are alternatives, and an empty one admits no node")
-        .isTrue();
-    assertThat(owners(term(in(OURS, "5")))).isEqualTo(array(term(in(OURS, "5"))));
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      quoteCharacter = '"',
+      value = {
+        "{'matchExpressions':[ZONE,TEN]} | {'matchExpressions':[ZONE]}",
+        "{'matchExpressions':[TEN]} | ",
+        // Terms are alternatives, and an empty one admits no node.
+        "{'matchExpressions':[TEN]},{'matchExpressions':[ZONE,TEN]} | ",
+        "{'matchExpressions':[FIVE]} | {'matchExpressions':[FIVE]}",
+      })
+  void ownersPod_isWithoutWhatTheWebhookHasAdded(String terms, @Nullable String owners) {
+    ObjectNode pod = Reviews.annotated("webhook-added", expressions("{'requirements':[TEN]}"));
+    JsonNode given = Reviews.json(expressions("[" + terms + "]"));
+    Reviews.requiring(pod, "any", "Exists");
+    pod.withArray(Reviews.TERMS).removeAll().addAll((ArrayNode) given);
+    var arrived = new PodView(pod);
+    JsonNode left =
+        OwnersPod.of(arrived, Added.of(arrived), GPU, label -> true).pod().requiredTerms();
+    assertThat(left.isMissingNode() ? "" : left.toString())
+        .isEqualTo(owners == null ? "" : expressions("[" + owners + "]"));
+  }
+
+  private static String expressions(String text) {
+    String in = "{'key':'%s','operator':'In','values':['%s']}";
+    return text.replace("ZONE", in.formatted("zone", "x"))
+        .replace("TEN", in.formatted(OURS, "10"))
+        .replace("FIVE", in.formatted(OURS, "5"))
+        .replace('\'', '"');
   }
 
   /** An update's pod is read without the limits of a new one. */
@@ -86,45 +110,5 @@ final class ReportedReplicasTest {
     String none = "{\"schedulerName\":\"x\",\"y\":[%s[]]}".formatted("[],".repeat(30_000));
     assertThat(Added.of(new PodView(Reviews.annotated("webhook-added", none))))
         .isEqualTo(Added.NOTHING);
-  }
-
-  private static JsonNode owners(String... terms) {
-    ObjectNode pod = pod("deployment").deepCopy();
-    String added = in(OURS, "10");
-    pod.withObject("/metadata/annotations")
-        .put(
-            "tranche.dev/webhook-added",
-            "{'requirements':[%s]}".formatted(added).replace('\'', '"'));
-    ((ObjectNode) pod.path("spec")).set("affinity", affinity(terms));
-    var arrived = new PodView(pod);
-    return OwnersPod.of(arrived, Added.of(arrived), "nvidia.com/gpu", label -> true)
-        .pod()
-        .pod()
-        .at(Reviews.TERMS);
-  }
-
-  private static String in(String label, String value) {
-    return "{'key':'%s','operator':'In','values':['%s']}".formatted(label, value);
-  }
-
-  private static String term(String... expressions) {
-    return "{'matchExpressions':[%s]}".formatted(String.join(",", expressions));
-  }
-
-  private static String zone(String zone) {
-    return term(in("zone", zone));
-  }
-
-  private static ArrayNode array(String... terms) {
-    return (ArrayNode) Reviews.json("[%s]".formatted(String.join(",", terms)).replace('\'', '"'));
-  }
-
-  private static JsonNode affinity(String... terms) {
-    ObjectNode affinity = (ObjectNode) Reviews.json("{}");
-    affinity
-        .putObject("nodeAffinity")
-        .putObject("requiredDuringSchedulingIgnoredDuringExecution")
-        .set("nodeSelectorTerms", array(terms));
-    return affinity;
   }
 }
