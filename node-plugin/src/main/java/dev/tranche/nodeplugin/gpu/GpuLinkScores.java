@@ -20,6 +20,9 @@ public record GpuLinkScores(Map<String, Map<String, Integer>> points) {
 
   private static final int POINTS_PER_NVLINK = 100;
 
+  /** Each of NVML's levels farther away, which are ten apart, has ten less. */
+  private static final int POINTS_OF_ONE_BOARD = 60;
+
   /** Measures every pair with NVML; the NUMA nodes decide where NVML does not tell. */
   public static GpuLinkScores measure(Nvml nvml, List<GpuInfo> gpus) {
     Map<String, Map<String, Integer>> points = new HashMap<>();
@@ -45,17 +48,10 @@ public record GpuLinkScores(Map<String, Map<String, Integer>> points) {
   }
 
   private static int points(GpuLink link, GpuInfo gpu, GpuInfo other) {
-    int pcie =
-        switch (link.ancestor()) {
-          case BOARD -> 60;
-          case ONE_SWITCH -> 50;
-          case SEVERAL_SWITCHES -> 40;
-          case HOST_BRIDGE -> 30;
-          case NUMA_NODE -> 20;
-          case SYSTEM -> 10;
-          case UNKNOWN -> gpu.numaNode() >= 0 && gpu.numaNode() == other.numaNode() ? 20 : 10;
-        };
-    return link.nvLinks() * POINTS_PER_NVLINK + pcie;
+    boolean oneNode = gpu.numaNode() >= 0 && gpu.numaNode() == other.numaNode();
+    int byNode = oneNode ? GpuLink.ONE_NODE : GpuLink.SYSTEM;
+    int level = link.level() == GpuLink.UNKNOWN_LEVEL ? byNode : link.level();
+    return link.nvLinks() * POINTS_PER_NVLINK + POINTS_OF_ONE_BOARD - level;
   }
 
   /** Returns the points of a pair; 0 for a GPU and itself, and for unknown GPUs. */

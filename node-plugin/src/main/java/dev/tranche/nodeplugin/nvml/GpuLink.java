@@ -4,19 +4,17 @@ package dev.tranche.nodeplugin.nvml;
  * How two GPUs are connected.
  *
  * @param nvLinks number of direct NVLinks between them
+ * @param level NVML's, of the common ancestor of their PCIe paths: 0 for one board, and ten more
+ *     for each step away; {@link #UNKNOWN_LEVEL} where NVML does not tell
  */
-public record GpuLink(int nvLinks, Ancestor ancestor) {
-  public static final GpuLink UNKNOWN = new GpuLink(0, Ancestor.UNKNOWN);
+public record GpuLink(int nvLinks, int level) {
+  public static final int UNKNOWN_LEVEL = -1;
 
-  /** The common ancestor of their PCIe paths, from the farthest to the nearest. */
-  public enum Ancestor {
-    UNKNOWN,
-    /** They are on different NUMA nodes. */
-    SYSTEM,
-    NUMA_NODE,
-    HOST_BRIDGE,
-    SEVERAL_SWITCHES,
-    ONE_SWITCH,
-    BOARD
-  }
+  /** The level of one NUMA node. */
+  public static final int ONE_NODE = 40;
+
+  /** The farthest level: they are on different NUMA nodes. */
+  public static final int SYSTEM = 50;
+
+  public static final GpuLink UNKNOWN = new GpuLink(0, UNKNOWN_LEVEL);
 }

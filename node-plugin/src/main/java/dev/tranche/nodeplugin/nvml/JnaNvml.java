@@ -242,9 +242,7 @@ public final class JnaNvml implements AdminNvml {
 
   @Override
   public GpuLink link(int index, int other) {
-    long otherDevice = handle(other);
-    PciAddress otherAddress = PciAddress.parse(pciBusId(other, otherDevice));
-    return links.between(handle(index), otherDevice, otherAddress);
+    return links.between(handle(index), handle(other));
   }
 
   /**

@@ -1,7 +1,6 @@
 package dev.tranche.nodeplugin.nvml;
 
 import com.sun.jna.Memory;
-import dev.tranche.nodeplugin.nvml.GpuLink.Ancestor;
 
 /** Reads how GPUs are connected. What NVML does not tell is unknown, and not an error. */
 final class NvmlLinks {
@@ -17,37 +16,30 @@ final class NvmlLinks {
   private final Memory scratch = new Memory(PCI_BYTES);
   private final NvmlFunctions functions;
 
+  private record PciAddress(int domain, int bus, int device) {}
+
   NvmlLinks(NvmlFunctions functions) {
     this.functions = functions;
   }
 
   /** The link from one GPU to another. */
-  GpuLink between(long device, long other, PciAddress otherAddress) {
-    return new GpuLink(nvLinks(device, otherAddress), ancestor(device, other));
+  GpuLink between(long device, long other) {
+    return new GpuLink(nvLinks(device, other), level(device, other));
   }
 
-  private Ancestor ancestor(long device, long other) {
-    int result = functions.call("nvmlDeviceGetTopologyCommonAncestor", device, other, scratch);
-    return result == NvmlCode.SUCCESS ? ancestor(scratch.getInt(0)) : Ancestor.UNKNOWN;
+  private int level(long device, long other) {
+    return functions.succeeds("nvmlDeviceGetTopologyCommonAncestor", device, other, scratch)
+        ? scratch.getInt(0)
+        : GpuLink.UNKNOWN_LEVEL;
   }
 
-  // nvmlGpuTopologyLevel_t
-  static Ancestor ancestor(int level) {
-    return switch (level) {
-      case 0 -> Ancestor.BOARD;
-      case 10 -> Ancestor.ONE_SWITCH;
-      case 20 -> Ancestor.SEVERAL_SWITCHES;
-      case 30 -> Ancestor.HOST_BRIDGE;
-      case 40 -> Ancestor.NUMA_NODE;
-      case 50 -> Ancestor.SYSTEM;
-      default -> Ancestor.UNKNOWN;
-    };
-  }
-
-  private int nvLinks(long device, PciAddress other) {
+  private int nvLinks(long device, long other) {
     int count = 0;
-    for (int link = 0; link < LINKS_MAX; link++) {
-      count += leadsTo(device, link, other) ? 1 : 0;
+    if (functions.succeeds("nvmlDeviceGetPciInfo_v3", other, scratch)) {
+      PciAddress address = address();
+      for (int link = 0; link < LINKS_MAX; link++) {
+        count += leadsTo(device, link, address) ? 1 : 0;
+      }
     }
     return count;
   }
@@ -56,10 +48,11 @@ final class NvmlLinks {
     return functions.succeeds("nvmlDeviceGetNvLinkState", device, link, scratch)
         && scratch.getInt(0) == ENABLED
         && functions.succeeds("nvmlDeviceGetNvLinkRemotePciInfo_v2", device, link, scratch)
-        && remote().equals(other);
+        && address().equals(other);
   }
 
-  private PciAddress remote() {
+  /** Returns the address that a call has written. */
+  private PciAddress address() {
     return new PciAddress(
         scratch.getInt(PCI_DOMAIN_OFFSET),
         scratch.getInt(PCI_BUS_OFFSET),

@@ -254,9 +254,9 @@ class JnaNvmlIT {
         gpu(2, "nvlink=0 node=0"),
         gpu(3, "node=1"));
     try (Nvml nvml = JnaNvml.open(fake.root())) {
-      assertThat(nvml.link(0, 1)).isEqualTo(new GpuLink(2, GpuLink.Ancestor.ONE_SWITCH));
-      assertThat(nvml.link(2, 0)).isEqualTo(new GpuLink(1, GpuLink.Ancestor.NUMA_NODE));
-      assertThat(nvml.link(3, 0)).isEqualTo(new GpuLink(0, GpuLink.Ancestor.SYSTEM));
+      assertThat(nvml.link(0, 1)).isEqualTo(new GpuLink(2, 10));
+      assertThat(nvml.link(2, 0)).isEqualTo(new GpuLink(1, GpuLink.ONE_NODE));
+      assertThat(nvml.link(3, 0)).isEqualTo(new GpuLink(0, GpuLink.SYSTEM));
     }
   }
 
