@@ -39,7 +39,7 @@ class ContainerMetricsTest {
     metrics.showContainers("node");
     state.config(
         Configs.usable("ten", "sharing: {timeSlicing: {resources: [{name: gpu, replicas: 10}]}}"));
-    var info = new GpuInfo(0, "GPU-0", "Tesla T4", 0, "", 1_000, 0, -1, 0, Mig.OFF);
+    var info = new GpuInfo(0, "GPU-0", "Tesla T4", 0, 1_000, 0, -1, 0, Mig.OFF);
     var gpus = List.of(new GpuStatus(info, new Health.Healthy(), new Load(1, READING, 0), uses));
     state.gpus(gpus);
     state.containerLimits(List.of(limits));

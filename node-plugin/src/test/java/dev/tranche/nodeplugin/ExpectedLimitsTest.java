@@ -31,7 +31,7 @@ class ExpectedLimitsTest {
   private static final List<GpuStatus> GPUS = List.of(gpu("GPU-a", 81_559), gpu("GPU-b", 40_960));
 
   private static GpuStatus gpu(String uuid, long totalMib) {
-    GpuInfo info = new GpuInfo(0, uuid, "H100", 0, "", totalMib << 20, 480L << 20, -1, 9, Mig.OFF);
+    GpuInfo info = new GpuInfo(0, uuid, "H100", 0, totalMib << 20, 480L << 20, -1, 9, Mig.OFF);
     return new GpuStatus(info, new Health.Healthy(), null);
   }
 

@@ -86,9 +86,7 @@ class PluginStateTest {
   private static List<GpuStatus> withMemory(long totalMib) {
     return gpus(2).stream()
         .map(GpuStatus::info)
-        .map(
-            gpu ->
-                new GpuInfo(gpu.index(), gpu.uuid(), "", 0, "", totalMib << 20, 0, -1, 0, Mig.OFF))
+        .map(gpu -> new GpuInfo(gpu.index(), gpu.uuid(), "", 0, totalMib << 20, 0, -1, 0, Mig.OFF))
         .map(info -> new GpuStatus(info, new Health.Healthy(), null))
         .toList();
   }
@@ -111,7 +109,7 @@ class PluginStateTest {
 
   private static List<GpuStatus> gpus(int count) {
     return IntStream.range(0, count)
-        .mapToObj(i -> new GpuInfo(i, "GPU-" + i, "Tesla T4", i, "", 0, 0, -1, 0, Mig.OFF))
+        .mapToObj(i -> new GpuInfo(i, "GPU-" + i, "Tesla T4", i, 0, 0, -1, 0, Mig.OFF))
         .map(info -> new GpuStatus(info, new Health.Healthy(), null))
         .toList();
   }

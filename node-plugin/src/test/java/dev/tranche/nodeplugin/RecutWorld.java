@@ -187,7 +187,7 @@ final class RecutWorld {
   private List<GpuStatus> gpus() {
     List<GpuStatus> gpus = new ArrayList<>();
     for (int i = 0; i < GPUS; i++) {
-      GpuInfo info = new GpuInfo(i, order.get(i), "Tesla T4", i, "", 16L << 30, 0, -1, 7, Mig.OFF);
+      GpuInfo info = new GpuInfo(i, order.get(i), "Tesla T4", i, 16L << 30, 0, -1, 7, Mig.OFF);
       gpus.add(new GpuStatus(info, new Health.Healthy(), null));
     }
     return gpus;

@@ -27,7 +27,7 @@ class SampleEventsTest {
 
   private void sample(Health now) {
     health = now;
-    var info = new GpuInfo(0, "GPU-0", "Tesla T4", 0, "", 100, 0, -1, 0, Mig.OFF);
+    var info = new GpuInfo(0, "GPU-0", "Tesla T4", 0, 100, 0, -1, 0, Mig.OFF);
     List<GpuStatus> gpus = List.of(new GpuStatus(info, now, null));
     List<GpuStatus> before = state.gpus();
     state.gpus(gpus);

@@ -60,8 +60,7 @@ final class GpuModel {
 
   /** Returns a sample of what containers use. */
   GpuStatus sample(List<ContainerUse> uses, long nowMs) {
-    var info =
-        new GpuInfo(index, uuid, model, index, "", MEMORY_BYTES, 0, -1, COMPUTE_MAJOR, Mig.OFF);
+    var info = new GpuInfo(index, uuid, model, index, MEMORY_BYTES, 0, -1, COMPUTE_MAJOR, Mig.OFF);
     if (!health.answers()) {
       load = null;
       return new GpuStatus(info, health, null);

@@ -9,7 +9,6 @@ import java.util.Optional;
  *
  * @param index NVML's, from 0; of a MIG device, its GPU's
  * @param minor the N of /dev/nvidiaN
- * @param pciBusId empty: unknown
  * @param memoryTotalBytes 0: unknown
  * @param memoryReservedBytes kept by the driver; 0 where an old driver does not say
  * @param numaNode -1: unknown
@@ -21,28 +20,11 @@ public record GpuInfo(
     String uuid,
     String model,
     int minor,
-    String pciBusId,
     long memoryTotalBytes,
     long memoryReservedBytes,
     int numaNode,
     int computeMajor,
     Mig mig) {
-  /** A MIG device of this GPU. */
-  GpuInfo migDevice(
-      String uuid, String model, long totalBytes, long reservedBytes, Mig.Device device) {
-    return new GpuInfo(
-        index,
-        uuid,
-        model,
-        minor,
-        pciBusId,
-        totalBytes,
-        reservedBytes,
-        numaNode,
-        computeMajor,
-        device);
-  }
-
   /** The same device under another index. */
   public GpuInfo withIndex(int other) {
     return new GpuInfo(
@@ -50,7 +32,6 @@ public record GpuInfo(
         uuid,
         model,
         minor,
-        pciBusId,
         memoryTotalBytes,
         memoryReservedBytes,
         numaNode,

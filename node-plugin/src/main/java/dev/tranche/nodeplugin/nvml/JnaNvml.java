@@ -119,7 +119,6 @@ public final class JnaNvml implements AdminNvml {
         uuid,
         model,
         minor,
-        pci,
         memory.totalBytes(),
         memory.reservedBytes(),
         NumaNodes.of(Path.of("/sys"), pci),
@@ -189,11 +188,15 @@ public final class JnaNvml implements AdminNvml {
     List<String> nodes = caps.nodes(gpu.minor(), gpuInstance, computeInstance);
     String uuid = uuid(index, migDevice);
     GpuMemory memory = memory(index, migDevice);
-    return gpu.migDevice(
+    return new GpuInfo(
+        index,
         uuid,
         model,
+        gpu.minor(),
         memory.totalBytes(),
         memory.reservedBytes(),
+        gpu.numaNode(),
+        gpu.computeMajor(),
         new Mig.Device(migIndex, gpu.uuid(), profile, gpuInstance, computeInstance, nodes));
   }
 

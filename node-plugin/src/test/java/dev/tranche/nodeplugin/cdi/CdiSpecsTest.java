@@ -54,9 +54,9 @@ class CdiSpecsTest {
       new Mig.Device(2, "GPU-1", "1g.5gb", 7, 0, List.of("/dev/nvidia-caps/nvidia-cap66"));
   private static final List<GpuInfo> GPUS =
       List.of(
-          new GpuInfo(0, "GPU-0", "A100", 3, "", 0, 0, -1, 0, Mig.OFF),
-          new GpuInfo(1, "GPU-1", "A100", 4, "", 0, 0, -1, 0, Mig.ON),
-          new GpuInfo(1, "MIG-1", "A100", 4, "", 0, 0, -1, 0, MIG_DEVICE));
+          new GpuInfo(0, "GPU-0", "A100", 3, 0, 0, -1, 0, Mig.OFF),
+          new GpuInfo(1, "GPU-1", "A100", 4, 0, 0, -1, 0, Mig.ON),
+          new GpuInfo(1, "MIG-1", "A100", 4, 0, 0, -1, 0, MIG_DEVICE));
 
   private static List<JsonObject> specs(DriverFiles files, String... flags) {
     List<String> given = new ArrayList<>(List.of("--device-list-strategy=cdi-cri"));

@@ -90,7 +90,7 @@ class SpecComparisonIT {
                 "--driver-root-ctr-path=" + root,
                 "--nvidia-cdi-hook-path=" + HOOK)
             .allocate();
-    GpuInfo gpu = new GpuInfo(0, "GPU-0", "Tesla T4", 0, "", 0, 0, -1, 0, Mig.OFF);
+    GpuInfo gpu = new GpuInfo(0, "GPU-0", "Tesla T4", 0, 0, 0, -1, 0, Mig.OFF);
     CdiSpecs specs =
         new CdiSpecs(
             options, HostNodes.find(root, root), DriverFiles.find(root, VERSION), VERSION, true);

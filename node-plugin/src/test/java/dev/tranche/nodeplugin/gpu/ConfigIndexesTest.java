@@ -13,9 +13,7 @@ class ConfigIndexesTest {
 
   private static GpuStatus gpu(String uuid, int index, Mig mig) {
     return new GpuStatus(
-        new GpuInfo(index, uuid, "Tesla T4", index, "", 0, 0, -1, 0, mig),
-        new Health.Healthy(),
-        null);
+        new GpuInfo(index, uuid, "Tesla T4", index, 0, 0, -1, 0, mig), new Health.Healthy(), null);
   }
 
   private static GpuStatus gpu(String uuid, int index) {

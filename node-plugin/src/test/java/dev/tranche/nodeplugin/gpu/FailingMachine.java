@@ -139,7 +139,7 @@ final class FailingMachine implements Nvml {
   }
 
   private static GpuInfo gpu(int index, String uuid, Mig mig) {
-    return new GpuInfo(index, uuid, "NVIDIA A100", index, "", 100, 0, -1, 8, mig);
+    return new GpuInfo(index, uuid, "NVIDIA A100", index, 100, 0, -1, 8, mig);
   }
 
   @Override

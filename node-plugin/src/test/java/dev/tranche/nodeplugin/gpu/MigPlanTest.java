@@ -15,13 +15,13 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 class MigPlanTest {
   private static GpuInfo gpu(int index, Mig mig) {
-    return new GpuInfo(index, "GPU-" + index, "A100", index, "", 0, 0, -1, 0, mig);
+    return new GpuInfo(index, "GPU-" + index, "A100", index, 0, 0, -1, 0, mig);
   }
 
   private static GpuInfo migDevice(int gpu, int index, String profile) {
     Mig.Device device = new Mig.Device(index, "GPU-" + gpu, profile, 7 + index, 0, List.of());
     String uuid = "MIG-" + gpu + "-" + index;
-    return new GpuInfo(gpu, uuid, "A100 MIG " + profile, gpu, "", 0, 0, -1, 0, device);
+    return new GpuInfo(gpu, uuid, "A100 MIG " + profile, gpu, 0, 0, -1, 0, device);
   }
 
   private final List<String> warnings = new ArrayList<>();
@@ -101,7 +101,7 @@ class MigPlanTest {
   void migDevice_hasItsGpusNodeAndItsOwn() {
     Mig.Device device =
         new Mig.Device(0, "GPU-1", "1g.5gb", 7, 0, List.of("/dev/nvidia-caps/nvidia-cap66"));
-    GpuInfo info = new GpuInfo(1, "MIG-0", "A100", 4, "", 0, 0, -1, 0, device);
+    GpuInfo info = new GpuInfo(1, "MIG-0", "A100", 4, 0, 0, -1, 0, device);
     assertThat(info.nodes()).containsExactly("/dev/nvidia4", "/dev/nvidia-caps/nvidia-cap66");
   }
 }

@@ -18,7 +18,7 @@ class SharingPlanTest {
   private static final GpuSharing UNSHARED = GpuSharing.unshared("nvidia.com/gpu");
 
   static GpuInfo gpu(int index) {
-    return new GpuInfo(index, "GPU-" + index, "Tesla T4", index, "", 0, 0, -1, 0, Mig.OFF);
+    return new GpuInfo(index, "GPU-" + index, "Tesla T4", index, 0, 0, -1, 0, Mig.OFF);
   }
 
   private static SharingPlan plan(int gpus, String yaml) {
@@ -68,7 +68,8 @@ class SharingPlanTest {
             fits ->
                 assertThat(fits.summary())
                     .isEqualTo(
-                        "nvidia.com/gpu: 1 GPU, 1 replica; nvidia.com/gpu.shared: 2 GPUs, 20 replicas"));
+                        "nvidia.com/gpu: 1 GPU, 1 replica; nvidia.com/gpu.shared: 2 GPUs, 20"
+                            + " replicas"));
   }
 
   @Test
@@ -138,7 +139,8 @@ class SharingPlanTest {
   @CsvSource(
       delimiter = '|',
       value = {
-        "devices: [7] | sharing.timeSlicing.resources[0].devices has 7, but there are only: 0 (GPU-0)",
+        "devices: [7] | sharing.timeSlicing.resources[0].devices has 7, but there are only: 0"
+            + " (GPU-0)",
         "devices: 3 | sharing.timeSlicing.resources[0].devices is 3, but there are 1 GPUs",
       })
   void missingDevices_areWarnedAbout_andTheOthersAreServed(String devices, String warning) {

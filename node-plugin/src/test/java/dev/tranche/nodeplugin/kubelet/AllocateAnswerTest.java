@@ -41,15 +41,14 @@ class AllocateAnswerTest {
               List.of("/dev/infiniband/rdma_cm")),
           true);
 
-  private static final GpuInfo ONE = new GpuInfo(1, "GPU-1", "T4", 5, "", 0, 0, -1, 0, Mig.OFF);
-  private static final GpuInfo ZERO = new GpuInfo(0, "GPU-0", "T4", 4, "", 0, 0, -1, 0, Mig.OFF);
+  private static final GpuInfo ONE = new GpuInfo(1, "GPU-1", "T4", 5, 0, 0, -1, 0, Mig.OFF);
+  private static final GpuInfo ZERO = new GpuInfo(0, "GPU-0", "T4", 4, 0, 0, -1, 0, Mig.OFF);
   private static final GpuInfo MIG =
       new GpuInfo(
           2,
           "MIG-2",
           "A100",
           6,
-          "",
           0,
           0,
           -1,

@@ -38,8 +38,7 @@ class AllocationTest {
   }
 
   private static GpuStatus gpu(String prefix, int index) {
-    GpuInfo info =
-        new GpuInfo(index, prefix + index, "Tesla T4", index + 4, "", 0, 0, 1, 0, Mig.OFF);
+    GpuInfo info = new GpuInfo(index, prefix + index, "Tesla T4", index + 4, 0, 0, 1, 0, Mig.OFF);
     return new GpuStatus(info, new Health.Healthy(), null);
   }
 

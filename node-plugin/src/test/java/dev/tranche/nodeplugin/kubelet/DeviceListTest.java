@@ -31,7 +31,7 @@ class DeviceListTest {
   }
 
   private static Device device(String id, boolean shared, int numaNode) {
-    var info = new GpuInfo(0, "GPU-0", "Tesla T4", 0, "", 0, 0, numaNode, 7, Mig.OFF);
+    var info = new GpuInfo(0, "GPU-0", "Tesla T4", 0, 0, 0, numaNode, 7, Mig.OFF);
     var gpu = new GpuStatus(info, new Health.Healthy(), null);
     var config = Configs.of();
     var replicas =

@@ -33,8 +33,7 @@ class LimitVariablesTest {
   }
 
   private static GpuStatus gpu(String uuid, int totalMib, Mig mig) {
-    GpuInfo info =
-        new GpuInfo(0, uuid, "H100", 0, "", (long) totalMib << 20, 480L << 20, -1, 9, mig);
+    GpuInfo info = new GpuInfo(0, uuid, "H100", 0, (long) totalMib << 20, 480L << 20, -1, 9, mig);
     return new GpuStatus(info, new Health.Healthy(), null);
   }
 

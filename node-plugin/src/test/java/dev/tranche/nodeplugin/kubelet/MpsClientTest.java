@@ -21,8 +21,7 @@ class MpsClientTest {
 
   private static GpuStatus gpu(int index, long memoryMib) {
     var info =
-        new GpuInfo(
-            index, "GPU-" + index, "Tesla T4", index, "", memoryMib << 20, 0, -1, 7, Mig.OFF);
+        new GpuInfo(index, "GPU-" + index, "Tesla T4", index, memoryMib << 20, 0, -1, 7, Mig.OFF);
     return new GpuStatus(info, new Health.Healthy(), null);
   }
 

@@ -20,7 +20,7 @@ class ReplicasAtPickTest {
   private static final Replicas FOUR = replicas(4);
 
   private static Replicas replicas(int count) {
-    GpuInfo info = new GpuInfo(0, "GPU-0", "Tesla T4", 0, "", 0, 0, -1, 0, Mig.OFF);
+    GpuInfo info = new GpuInfo(0, "GPU-0", "Tesla T4", 0, 0, 0, -1, 0, Mig.OFF);
     return NodeReplicas.of(
             Configs.of(),
             List.of(new GpuStatus(info, new Health.Healthy(), null)),

@@ -29,7 +29,7 @@ class ShareVariablesTest {
   private static final long RESERVED_BYTES = 480L << 20;
 
   private static GpuStatus gpu(String uuid, long totalBytes, long reservedBytes) {
-    GpuInfo info = new GpuInfo(0, uuid, "H100", 0, "", totalBytes, reservedBytes, -1, 9, Mig.OFF);
+    GpuInfo info = new GpuInfo(0, uuid, "H100", 0, totalBytes, reservedBytes, -1, 9, Mig.OFF);
     return new GpuStatus(info, new Health.Healthy(), null);
   }
 

@@ -23,7 +23,7 @@ import org.junit.jupiter.api.Test;
 /** The expected answers follow from the source of NVIDIA's plugin v0.20. */
 class StandaloneAllocationTest {
   private static GpuStatus gpu(String uuid, int index) {
-    GpuInfo info = new GpuInfo(index, uuid, "T4", index, "", 0, 0, -1, 0, Mig.OFF);
+    GpuInfo info = new GpuInfo(index, uuid, "T4", index, 0, 0, -1, 0, Mig.OFF);
     return new GpuStatus(info, new Health.Healthy(), null);
   }
 

@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Test;
 /** What the series of a GPU say. */
 class NodeMetricsTest {
   private static final GpuInfo GPU =
-      new GpuInfo(0, "GPU-a", "H100", 0, "", 80L << 30, 0, -1, 9, Mig.OFF);
+      new GpuInfo(0, "GPU-a", "H100", 0, 80L << 30, 0, -1, 9, Mig.OFF);
 
   private final NodeMetrics metrics = new NodeMetrics();
 

@@ -48,7 +48,7 @@ class MpsControlIT {
 
     @Override
     public GpuInfo info(int index) {
-      return new GpuInfo(0, "GPU-0", "Tesla T4", 0, "", 15_360L << 20, 0, -1, 7, Mig.OFF);
+      return new GpuInfo(0, "GPU-0", "Tesla T4", 0, 15_360L << 20, 0, -1, 7, Mig.OFF);
     }
 
     @Override

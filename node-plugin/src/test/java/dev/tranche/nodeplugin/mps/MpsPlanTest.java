@@ -24,7 +24,7 @@ class MpsPlanTest {
 
   private static GpuInfo gpu(int index, int computeMajor) {
     return new GpuInfo(
-        index, "GPU-" + index, "Tesla T4", index, "", 15360L << 20, 0, -1, computeMajor, Mig.OFF);
+        index, "GPU-" + index, "Tesla T4", index, 15360L << 20, 0, -1, computeMajor, Mig.OFF);
   }
 
   private static GpuSharing sharing(int replicas, boolean failGreater) {
@@ -59,7 +59,7 @@ class MpsPlanTest {
 
   @Test
   void gpuOfUnknownMemory_hasNoLimitOfIt() {
-    GpuInfo unified = new GpuInfo(0, "GPU-0", "NVIDIA GB10", 0, "", 0, 0, -1, 12, Mig.OFF);
+    GpuInfo unified = new GpuInfo(0, "GPU-0", "NVIDIA GB10", 0, 0, 0, -1, 12, Mig.OFF);
     MpsPlan plan = MpsPlan.of(Map.of("GPU-0", sharing(10, true)), List.of(unified), true);
     assertThat(plan.sets().getFirst().commands())
         .containsExactly("set_default_active_thread_percentage 10");

@@ -21,7 +21,7 @@ class MpsWatchTest {
   private final MpsWatch watch = new MpsWatch("gpu-node", () -> nowMs);
 
   private static MpsPlan plan(int replicas) {
-    var gpu = new GpuInfo(0, "GPU-0", "Tesla T4", 0, "", 15360L << 20, 0, -1, 7, Mig.OFF);
+    var gpu = new GpuInfo(0, "GPU-0", "Tesla T4", 0, 15360L << 20, 0, -1, 7, Mig.OFF);
     var how = new GpuSharing("nvidia.com/gpu", replicas, SharingStrategy.MPS, true);
     return MpsPlan.of(Map.of("GPU-0", how), List.of(gpu), true);
   }
