@@ -26,8 +26,7 @@ import java.util.function.LongSupplier;
 public final class LimitReader {
   static final long INTERVAL_MS = 10_000;
 
-  private static final MemoryLimit.Reading NO_LIMIT =
-      new MemoryLimit.Reading(MemoryLimit.hard(0), GpuReading.UNKNOWN);
+  private static final MemoryLimit NO_LIMIT = new MemoryLimit(0, GpuReading.UNKNOWN);
 
   private final LimitOptions options;
   private final ContainerCgroups cgroups;
@@ -137,13 +136,13 @@ public final class LimitReader {
    * just ended. One backend of the driver answers with the limit of a cgroup above, which was set
    * for others; NVIDIA's hook sets none there.
    */
-  private static Optional<MemoryLimit.Reading> own(Nvml session, int index, Path folder) {
+  private static Optional<MemoryLimit> own(Nvml session, int index, Path folder) {
     try {
-      Optional<MemoryLimit.Reading> own = session.memoryLimit(index, folder);
+      Optional<MemoryLimit> own = session.memoryLimit(index, folder);
       Path above = Optional.ofNullable(folder.getParent()).orElse(folder);
       boolean ofOthers =
-          own.map(MemoryLimit.Reading::limit)
-              .equals(session.memoryLimit(index, above).map(MemoryLimit.Reading::limit));
+          own.map(MemoryLimit::hardBytes)
+              .equals(session.memoryLimit(index, above).map(MemoryLimit::hardBytes));
       return ofOthers || own.isEmpty() ? Optional.of(NO_LIMIT) : own;
     } catch (NvmlException e) {
       e.rethrowIfDriverGone();
@@ -151,13 +150,12 @@ public final class LimitReader {
     }
   }
 
-  private static ContainerLimit judge(ExpectedLimit expected, MemoryLimit.Reading own) {
-    long hardBytes = own.limit().hardBytes();
+  private static ContainerLimit judge(ExpectedLimit expected, MemoryLimit own) {
     return new ContainerLimit(
         expected.container(),
         expected.uuid(),
-        limited(expected.hardBytes(), hardBytes),
-        hardBytes,
+        limited(expected.hardBytes(), own.hardBytes()),
+        own.hardBytes(),
         own.usedBytes());
   }
 

@@ -239,7 +239,7 @@ public final class JnaNvml implements AdminNvml {
   }
 
   @Override
-  public Optional<MemoryLimit.Reading> memoryLimit(int index, Path cgroup) {
+  public Optional<MemoryLimit> memoryLimit(int index, Path cgroup) {
     return limits.get("GPU " + index, handle(index), cgroup);
   }
 

@@ -48,7 +48,7 @@ public interface Nvml extends AutoCloseable {
    * Returns the limit of a cgroup on a GPU. On one of the driver's two backends, a cgroup without a
    * limit answers with that of the nearest cgroup above it.
    */
-  default Optional<MemoryLimit.Reading> memoryLimit(int index, Path cgroup) {
+  default Optional<MemoryLimit> memoryLimit(int index, Path cgroup) {
     throw new NvmlException(NvmlCode.FUNCTION_NOT_FOUND, "GPU " + index + " tells no memory limit");
   }
 

@@ -1,6 +1,7 @@
 package dev.tranche.nodeplugin.nvml;
 
 import com.sun.jna.Memory;
+import com.sun.jna.Native;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.Optional;
@@ -9,9 +10,9 @@ import java.util.Optional;
 final class NvmlLimits {
   // nvmlGetMemoryLimits_v1_t: nameSpace, softLimit, hardLimit, currentUsed.
   private static final int SCRATCH_BYTES = 32;
-  private static final int GET_SOFT_OFFSET = 8;
   private static final int GET_HARD_OFFSET = 16;
   private static final int GET_USED_OFFSET = 24;
+  private static final long UNLIMITED = -1;
 
   private final Memory scratch = new Memory(SCRATCH_BYTES);
   private final NvmlFunctions functions;
@@ -20,8 +21,10 @@ final class NvmlLimits {
     this.functions = functions;
   }
 
-  Optional<MemoryLimit.Reading> get(String gpu, long device, Path cgroup) {
-    try (Memory path = path(cgroup)) {
+  Optional<MemoryLimit> get(String gpu, long device, Path cgroup) {
+    byte[] text = Native.toByteArray(cgroup.toString(), StandardCharsets.UTF_8);
+    try (Memory path = new Memory(text.length)) {
+      path.write(0, text, 0, text.length);
       scratch.clear();
       scratch.setPointer(0, path);
       int result = functions.call("nvmlDeviceGetMemoryLimits_v1", device, scratch);
@@ -30,19 +33,10 @@ final class NvmlLimits {
         return Optional.empty();
       }
       functions.check(result, gpu + " tells no memory limit of " + cgroup);
-      MemoryLimit limit =
-          new MemoryLimit(scratch.getLong(GET_SOFT_OFFSET), scratch.getLong(GET_HARD_OFFSET));
-      return limit.equals(MemoryLimit.NONE)
+      long hardBytes = scratch.getLong(GET_HARD_OFFSET);
+      return hardBytes == UNLIMITED
           ? Optional.empty()
-          : Optional.of(new MemoryLimit.Reading(limit, scratch.getLong(GET_USED_OFFSET)));
+          : Optional.of(new MemoryLimit(hardBytes, scratch.getLong(GET_USED_OFFSET)));
     }
-  }
-
-  private static Memory path(Path cgroup) {
-    byte[] text = cgroup.toString().getBytes(StandardCharsets.UTF_8);
-    Memory path = new Memory(text.length + 1L);
-    path.write(0, text, 0, text.length);
-    path.setByte(text.length, (byte) 0);
-    return path;
   }
 }

@@ -15,7 +15,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** Memory limits against the simulated library, by both backends of the driver. */
 class MemoryLimitIT {
-  private static final MemoryLimit LIMIT = MemoryLimit.hard(1024L << 20);
+  private static final long LIMIT_BYTES = 1024L << 20;
 
   private FakeNvml fake;
   @TempDir Path root;
@@ -52,8 +52,8 @@ class MemoryLimitIT {
     fake.state(driver("limits=" + backend), gpu(0, ""), gpu(1, ""));
     try (Nvml nvml = JnaNvml.open(fake.root())) {
       assertThat(nvml.memoryLimit(0, container)).isEmpty();
-      fake.limit(0, container, LIMIT.hardBytes());
-      assertThat(nvml.memoryLimit(0, container)).contains(new MemoryLimit.Reading(LIMIT, 0));
+      fake.limit(0, container, LIMIT_BYTES);
+      assertThat(nvml.memoryLimit(0, container)).contains(new MemoryLimit(LIMIT_BYTES, 0));
       assertThat(nvml.memoryLimit(1, container)).isEmpty();
       assertThat(nvml.memoryLimit(0, pod)).isEmpty();
       fake.limit(0, container, 0);
@@ -65,8 +65,8 @@ class MemoryLimitIT {
   void cgroupWithoutALimit_answersWithTheOneAbove_onlyWithMisc() throws Exception {
     fake.state(driver("limits=misc"), gpu(0, ""));
     try (Nvml nvml = JnaNvml.open(fake.root())) {
-      fake.limit(0, pod, LIMIT.hardBytes());
-      assertThat(nvml.memoryLimit(0, container).map(MemoryLimit.Reading::limit)).contains(LIMIT);
+      fake.limit(0, pod, LIMIT_BYTES);
+      assertThat(nvml.memoryLimit(0, container).map(MemoryLimit::hardBytes)).contains(LIMIT_BYTES);
       fake.state(driver("limits=dmem"), gpu(0, ""));
       assertThat(nvml.memoryLimit(0, container)).isEmpty();
       fake.limit(0, pod, 0);
@@ -83,11 +83,11 @@ class MemoryLimitIT {
         process(9, 5000, "managed=1"));
     try (Nvml nvml = JnaNvml.open(fake.root())) {
       assertThat(usedMib(nvml, 8)).isEqualTo(800);
-      fake.limit(0, pod, LIMIT.hardBytes());
+      fake.limit(0, pod, LIMIT_BYTES);
       assertThat(usedMib(nvml, 7)).isEqualTo(800);
       assertThat(usedMib(nvml, 8)).isEqualTo(224);
       assertThat(usedMib(nvml, 9)).isEqualTo(5000);
-      assertThat(nvml.memoryLimit(0, pod)).contains(new MemoryLimit.Reading(LIMIT, 1024L << 20));
+      assertThat(nvml.memoryLimit(0, pod)).contains(new MemoryLimit(LIMIT_BYTES, LIMIT_BYTES));
       fake.limit(0, pod, 0);
     }
   }
@@ -97,12 +97,12 @@ class MemoryLimitIT {
     String early = process(7, 2000, "early=1");
     fake.state(driver("limits=dmem"), gpu(0, ""), early);
     try (Nvml nvml = JnaNvml.open(fake.root())) {
-      fake.limit(0, container, LIMIT.hardBytes());
+      fake.limit(0, container, LIMIT_BYTES);
       assertThat(nvml.memoryLimit(0, container))
-          .contains(new MemoryLimit.Reading(LIMIT, 2000L << 20));
+          .contains(new MemoryLimit(LIMIT_BYTES, 2000L << 20));
       fake.state(driver("limits=misc"), gpu(0, ""), early, process(8, 2000, ""));
       assertThat(nvml.memoryLimit(0, container))
-          .contains(new MemoryLimit.Reading(LIMIT, 1024L << 20));
+          .contains(new MemoryLimit(LIMIT_BYTES, LIMIT_BYTES));
       assertThat(usedMib(nvml, 7)).isEqualTo(2000);
       fake.limit(0, container, 0);
     }

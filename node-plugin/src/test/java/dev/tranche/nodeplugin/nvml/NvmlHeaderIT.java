@@ -71,7 +71,6 @@ class NvmlHeaderIT {
           Map.entry("NvmlGpm.METRIC_BYTES", "sizeof(nvmlGpmMetric_t)"),
           Map.entry("NvmlGpm.METRIC_RETURN_OFFSET", "offsetof(nvmlGpmMetric_t, nvmlReturn)"),
           Map.entry("NvmlGpm.METRIC_VALUE_OFFSET", "offsetof(nvmlGpmMetric_t, value)"),
-          Map.entry("NvmlLimits.GET_SOFT_OFFSET", "offsetof(nvmlGetMemoryLimits_v1_t, softLimit)"),
           Map.entry("NvmlLimits.GET_HARD_OFFSET", "offsetof(nvmlGetMemoryLimits_v1_t, hardLimit)"),
           Map.entry(
               "NvmlLimits.GET_USED_OFFSET", "offsetof(nvmlGetMemoryLimits_v1_t, currentUsed)"),
@@ -110,6 +109,7 @@ class NvmlHeaderIT {
           "NvmlGpm.APART_MS",
           "NvmlGpm.METRICS_GET_BYTES",
           "NvmlLimits.SCRATCH_BYTES",
+          "NvmlLimits.UNLIMITED",
           "NvmlTelemetry.PROCESSES_AT_FIRST",
           "NvmlTelemetry.PROCESSES_MAX",
           "NvmlTelemetry.PROCESS_535_BYTES");
