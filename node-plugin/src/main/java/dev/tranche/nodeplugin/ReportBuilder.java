@@ -79,9 +79,9 @@ final class ReportBuilder {
 
   private static dev.tranche.api.node.ContainerLimit limit(ContainerLimit limit) {
     return dev.tranche.api.node.ContainerLimit.newBuilder()
-        .setNamespace(limit.container().namespace())
-        .setPod(limit.container().pod())
-        .setContainer(limit.container().container())
+        .setNamespace(limit.container().pod().namespace())
+        .setPod(limit.container().pod().name())
+        .setContainer(limit.container().name())
         .setLimited(
             switch (limit.limited()) {
               case YES -> Limited.LIMITED_YES;
@@ -139,9 +139,9 @@ final class ReportBuilder {
 
   private static PodUse use(ContainerUse use) {
     return PodUse.newBuilder()
-        .setNamespace(use.namespace())
-        .setPod(use.pod())
-        .setContainer(use.container())
+        .setNamespace(use.container().pod().namespace())
+        .setPod(use.container().pod().name())
+        .setContainer(use.container().name())
         .setMemoryUsedBytes(Math.max(0, use.memoryUsedBytes()))
         .setMemoryUnknown(use.memoryUsedBytes() < 0)
         .setSmUtilizationPercent((float) use.smPercent())

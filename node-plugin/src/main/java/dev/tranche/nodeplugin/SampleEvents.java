@@ -1,11 +1,13 @@
 package dev.tranche.nodeplugin;
 
 import dev.tranche.nodeplugin.events.EventBuffer;
+import dev.tranche.nodeplugin.gpu.ContainerName;
 import dev.tranche.nodeplugin.gpu.ContainerUse;
 import dev.tranche.nodeplugin.gpu.GpuSharing;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
 import dev.tranche.nodeplugin.gpu.HealthChange;
 import dev.tranche.nodeplugin.gpu.NodeReplicas;
+import dev.tranche.nodeplugin.gpu.PodName;
 import dev.tranche.nodeplugin.limit.ContainerLimit;
 import dev.tranche.nodeplugin.metrics.NodeMetrics;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
@@ -120,53 +122,43 @@ final class SampleEvents {
    * attributed; then those with a memory limit are known by what the driver counts against it.
    */
   private List<NodeMetrics.ContainerRow> rows(GpuStatus gpu, List<ContainerLimit> limits) {
-    Map<String, Long> charged = new LinkedHashMap<>();
-    Map<String, ContainerUse> uses = new LinkedHashMap<>();
+    Map<ContainerName, Long> charged = new HashMap<>();
+    Map<ContainerName, ContainerUse> uses = new LinkedHashMap<>();
     for (ContainerLimit limit : limits) {
       if (limit.uuid().equals(gpu.info().uuid()) && limit.usedBytes() >= 0) {
-        var name = limit.container();
-        var use =
-            new ContainerUse(
-                name.namespace(), name.pod(), name.container(), limit.usedBytes(), Double.NaN);
-        charged.put(use.key(), limit.usedBytes());
-        uses.put(use.key(), use);
+        ContainerName who = limit.container();
+        charged.put(who, limit.usedBytes());
+        uses.put(who, new ContainerUse(who, limit.usedBytes(), Double.NaN));
       }
     }
-    gpu.uses().forEach(use -> uses.put(use.key(), use));
+    gpu.uses().forEach(use -> uses.put(use.container(), use));
     return uses.values().stream()
-        .map(use -> row(gpu.info(), use, charged.getOrDefault(use.key(), -1L)))
+        .map(use -> row(gpu.info(), use, charged.getOrDefault(use.container(), -1L)))
         .toList();
   }
 
   private NodeMetrics.ContainerRow row(GpuInfo gpu, ContainerUse use, long chargedBytes) {
-    long granted = (long) (gpu.usableBytes() * grants.share(gpu.uuid(), use));
-    return new NodeMetrics.ContainerRow(
-        gpu, use, granted, chargedBytes, overuse.hasOpenEpisode(gpu.uuid(), use));
+    long granted = (long) (gpu.usableBytes() * grants.share(gpu.uuid(), use.container()));
+    boolean overuses = overuse.hasOpenEpisode(gpu.uuid(), use.container());
+    return new NodeMetrics.ContainerRow(gpu, use, granted, chargedBytes, overuses);
   }
 
   private void report(GpuInfo gpu, Overuse.EpisodeChange change) {
-    ContainerUse use = change.use();
+    ContainerName who = change.use().container();
     String on = " of GPU %d (%s)".formatted(gpu.index(), gpu.uuid());
     if (!change.began()) {
-      events.pod(
-          use.namespace(),
-          use.pod(),
-          "GpuOveruseEnded",
-          "container " + use.container() + " is within its share" + on + " again",
-          false);
+      String within = "container " + who.name() + " is within its share" + on + " again";
+      events.pod(who.pod(), "GpuOveruseEnded", within, false);
       return;
     }
     metrics.count("tranche.node.overuse", "Times that a container used more than granted.");
-    events.pod(use.namespace(), use.pod(), "GpuOveruse", change.sentence() + on, true);
-    for (String neighbour : change.neighbours()) {
-      int slash = neighbour.indexOf('/');
-      String namespace = neighbour.substring(0, slash);
+    events.pod(who.pod(), "GpuOveruse", change.sentence() + on, true);
+    for (PodName neighbour : change.neighbours()) {
       events.pod(
-          namespace,
-          neighbour.substring(slash + 1),
+          neighbour,
           "GpuNeighbourOveruse",
           "another pod on this pod's GPU uses more than its share: "
-              + change.sentenceFor(namespace)
+              + change.sentenceFor(neighbour.namespace())
               + on,
           true);
     }

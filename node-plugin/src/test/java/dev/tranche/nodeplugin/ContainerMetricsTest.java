@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.tranche.nodeplugin.config.Configs;
 import dev.tranche.nodeplugin.config.OveruseOptions;
 import dev.tranche.nodeplugin.events.EventBuffer;
+import dev.tranche.nodeplugin.gpu.ContainerName;
 import dev.tranche.nodeplugin.gpu.ContainerUse;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
 import dev.tranche.nodeplugin.gpu.Load;
@@ -17,7 +18,6 @@ import dev.tranche.nodeplugin.nvml.Gpm;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
 import dev.tranche.nodeplugin.nvml.GpuReading;
 import dev.tranche.nodeplugin.nvml.Mig;
-import dev.tranche.nodeplugin.usage.ContainerCgroups;
 import dev.tranche.nodeplugin.usage.Overuse;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -47,7 +47,7 @@ class ContainerMetricsTest {
   }
 
   private static ContainerLimit limit(String pod, long usedBytes) {
-    var name = new ContainerCgroups.Name("ns", pod, "main");
+    var name = new ContainerName("ns", pod, "main");
     return new ContainerLimit(name, "GPU-0", Limited.YES, 500, usedBytes);
   }
 
@@ -63,7 +63,8 @@ class ContainerMetricsTest {
 
   @Test
   void processesAndLimits_areShownBesideEachOther() {
-    sample(List.of(new ContainerUse("ns", "a", "main", 300, 25)), limit("a", 320));
+    sample(
+        List.of(new ContainerUse(new ContainerName("ns", "a", "main"), 300, 25)), limit("a", 320));
     assertThat(values("memory_used_bytes")).containsExactly("a 300.0");
     assertThat(values("memory_charged_bytes")).containsExactly("a 320.0");
     assertThat(values("sm_utilization_ratio")).containsExactly("a 0.25");

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.api.node.Holding;
 import dev.tranche.nodeplugin.config.Sharing.SharingStrategy;
+import dev.tranche.nodeplugin.gpu.ContainerName;
 import dev.tranche.nodeplugin.gpu.GpuSharing;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
 import dev.tranche.nodeplugin.gpu.HeldReplica;
@@ -17,7 +18,6 @@ import dev.tranche.nodeplugin.limit.ExpectedLimit;
 import dev.tranche.nodeplugin.limit.NodeLimits;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
 import dev.tranche.nodeplugin.nvml.Mig;
-import dev.tranche.nodeplugin.usage.ContainerCgroups;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -51,8 +51,8 @@ class ExpectedLimitsTest {
         .build();
   }
 
-  private static ContainerCgroups.Name name(String container) {
-    return new ContainerCgroups.Name("ns", "p", container);
+  private static ContainerName name(String container) {
+    return new ContainerName("ns", "p", container);
   }
 
   private static List<ExpectedLimit> expected(SharingStrategy strategy, Holding... holdings) {

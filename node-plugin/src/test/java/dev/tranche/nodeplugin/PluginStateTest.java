@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.tranche.nodeplugin.config.ConfigSource.Outcome;
 import dev.tranche.nodeplugin.config.Configs;
 import dev.tranche.nodeplugin.config.OveruseOptions;
+import dev.tranche.nodeplugin.gpu.ContainerName;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
 import dev.tranche.nodeplugin.gpu.HostNodes;
 import dev.tranche.nodeplugin.gpu.NodeReplicas;
@@ -16,7 +17,6 @@ import dev.tranche.nodeplugin.limit.ContainerLimit;
 import dev.tranche.nodeplugin.limit.NodeLimits;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
 import dev.tranche.nodeplugin.nvml.Mig;
-import dev.tranche.nodeplugin.usage.ContainerCgroups;
 import dev.tranche.nodeplugin.usage.Overuse;
 import java.util.List;
 import java.util.Map;
@@ -54,7 +54,7 @@ class PluginStateTest {
   void limitsThatWereReadBack_areReportedWithTheirGpu() {
     state.config(replicas(4));
     state.gpus(gpus(2));
-    var container = new ContainerCgroups.Name("ns", "p", "main");
+    var container = new ContainerName("ns", "p", "main");
     state.containerLimits(
         List.of(new ContainerLimit(container, "GPU-1", ContainerLimit.Limited.PARTLY, 5, -1)));
     var overuse = new Overuse(new OveruseOptions(0.05, 3, false));

@@ -9,6 +9,7 @@ import dev.tranche.api.podresources.ContainerResources;
 import dev.tranche.api.podresources.ListPodResourcesResponse;
 import dev.tranche.api.podresources.PodResources;
 import dev.tranche.nodeplugin.SimulatedPlugin;
+import dev.tranche.nodeplugin.gpu.ContainerName;
 import dev.tranche.nodeplugin.gpu.ContainerUse;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -207,7 +208,8 @@ final class KubeletModel extends SimulatedProcess {
       GpuPart part = local.parts().get(uuid);
       if (part != null && local.pod.phase() == PodObject.Phase.RUNNING) {
         long bytes = part.of(GpuModel.bytes(1, 1)) / 100 * world.usedPercent(local.pod.plan());
-        uses.add(new ContainerUse(PodObject.NAMESPACE, local.pod.plan().name(), "main", bytes, 10));
+        var main = new ContainerName(PodObject.NAMESPACE, local.pod.plan().name(), "main");
+        uses.add(new ContainerUse(main, bytes, 10));
       }
     }
     return uses;

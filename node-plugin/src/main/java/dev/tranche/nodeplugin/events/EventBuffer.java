@@ -2,6 +2,7 @@ package dev.tranche.nodeplugin.events;
 
 import dev.tranche.api.Printable;
 import dev.tranche.api.node.NodeEvent;
+import dev.tranche.nodeplugin.gpu.PodName;
 import dev.tranche.nodeplugin.metrics.NodeMetrics;
 import java.util.ArrayDeque;
 import java.util.Collection;
@@ -20,6 +21,7 @@ public final class EventBuffer {
   public static final int KEPT_MAX = 64;
 
   static final int MESSAGE_CHARS_MAX = 1_000;
+  private static final PodName NO_POD = new PodName("", "");
   private static final Logger LOG = LoggerFactory.getLogger(EventBuffer.class);
 
   private final NodeMetrics metrics;
@@ -46,11 +48,11 @@ public final class EventBuffer {
    * @param warning type Warning; else Normal
    */
   public void node(String reason, String message, boolean warning) {
-    pod("", "", reason, message, warning);
+    pod(NO_POD, reason, message, warning);
   }
 
   /** Adds an event of a pod on this node; the other parameters are those of {@link #node}. */
-  public void pod(String namespace, String pod, String reason, String message, boolean warning) {
+  public void pod(PodName pod, String reason, String message, boolean warning) {
     NodeEvent event =
         NodeEvent.newBuilder()
             .setId(++lastId)
@@ -58,8 +60,8 @@ public final class EventBuffer {
             .setReason(reason)
             .setMessage(Printable.of(message, MESSAGE_CHARS_MAX - 1))
             .setWarning(warning)
-            .setNamespace(namespace)
-            .setPod(pod)
+            .setNamespace(pod.namespace())
+            .setPod(pod.name())
             .build();
     newest.addLast(event);
     if (newest.size() > KEPT_MAX) {

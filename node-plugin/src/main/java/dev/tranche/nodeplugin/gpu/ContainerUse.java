@@ -8,25 +8,10 @@ import dev.tranche.nodeplugin.nvml.GpuReading;
  * @param memoryUsedBytes {@link GpuReading#UNKNOWN} if the driver does not tell that of one of them
  * @param smPercent 0 to 100, of the whole GPU; NaN where its processes are not known
  */
-public record ContainerUse(
-    String namespace, String pod, String container, long memoryUsedBytes, double smPercent) {
+public record ContainerUse(ContainerName container, long memoryUsedBytes, double smPercent) {
   public ContainerUse plus(ContainerUse other) {
     boolean known = memoryUsedBytes >= 0 && other.memoryUsedBytes >= 0;
     long memory = known ? memoryUsedBytes + other.memoryUsedBytes : GpuReading.UNKNOWN;
-    return with(memory, smPercent + other.smPercent);
-  }
-
-  public ContainerUse with(long memory, double sm) {
-    return new ContainerUse(namespace, pod, container, memory, sm);
-  }
-
-  /** {@code namespace/pod}. */
-  public String podKey() {
-    return namespace + "/" + pod;
-  }
-
-  /** {@code namespace/pod/container}. */
-  public String key() {
-    return podKey() + "/" + container;
+    return new ContainerUse(container, memory, smPercent + other.smPercent);
   }
 }

@@ -47,7 +47,7 @@ public final class HeldReplicas {
   // Since when the Lists have shown fewer pods with a replica than are counted.
   private Map<Key, Long> fewerSinceMs = Map.of();
   // The containers that hold each replica; unknown for what an earlier run has kept.
-  private Map<Key, Set<String>> holders = Map.of();
+  private Map<Key, Set<ContainerName>> holders = Map.of();
   private boolean allocatedSinceList;
 
   /** Restores what an earlier run has kept. */
@@ -74,7 +74,7 @@ public final class HeldReplicas {
    */
   public boolean update(
       List<Holding> holdings, boolean complete, Map<String, GpuSharing> sharing, long nowMs) {
-    Map<Key, Set<String>> listed = holders(holdings);
+    Map<Key, Set<ContainerName>> listed = holders(holdings);
     Map<Key, Held> now = new HashMap<>();
     listed.forEach((key, by) -> now.put(key, new Held(replica(key, by, sharing), pods(by))));
     keepMissing(now, pods(holdings), complete, nowMs);
@@ -90,11 +90,10 @@ public final class HeldReplicas {
     return changed;
   }
 
-  private static Map<Key, Set<String>> holders(List<Holding> holdings) {
-    Map<Key, Set<String>> holders = new HashMap<>();
+  private static Map<Key, Set<ContainerName>> holders(List<Holding> holdings) {
+    Map<Key, Set<ContainerName>> holders = new HashMap<>();
     for (Holding holding : holdings) {
-      Set<String> by =
-          Set.of(holding.getNamespace() + "/" + holding.getPod() + "/" + holding.getContainer());
+      Set<ContainerName> by = Set.of(ContainerName.of(holding));
       for (String id : holding.getDeviceIdsList()) {
         holders.merge(new Key(holding.getResource(), id), by, HeldReplicas::union);
       }
@@ -102,24 +101,18 @@ public final class HeldReplicas {
     return holders;
   }
 
-  private static Set<String> union(Set<String> some, Set<String> others) {
-    Set<String> all = new HashSet<>(some);
+  private static Set<ContainerName> union(Set<ContainerName> some, Set<ContainerName> others) {
+    Set<ContainerName> all = new HashSet<>(some);
     all.addAll(others);
     return all;
   }
 
   /** Counts the pods of these containers: containers of one pod may share a replica. */
-  private static int pods(Set<String> holders) {
-    return holders.size() == 1
-        ? 1
-        : (int)
-            holders.stream()
-                .map(holder -> holder.substring(0, holder.lastIndexOf('/')))
-                .distinct()
-                .count();
+  private static int pods(Set<ContainerName> holders) {
+    return (int) holders.stream().map(ContainerName::pod).distinct().count();
   }
 
-  private HeldReplica replica(Key key, Set<String> by, Map<String, GpuSharing> sharing) {
+  private HeldReplica replica(Key key, Set<ContainerName> by, Map<String, GpuSharing> sharing) {
     Held known = byKey.get(key);
     boolean same = !Collections.disjoint(holders.getOrDefault(key, by), by);
     return known != null && same ? known.replica() : newlyHeld(key, sharing);
@@ -183,7 +176,7 @@ public final class HeldReplicas {
       String podOfInit,
       OptionalLong memoryLimit) {
     Map<Key, Held> now = new HashMap<>(byKey);
-    Map<Key, Set<String>> nowHeldBy = new HashMap<>(holders);
+    Map<Key, Set<ContainerName>> nowHeldBy = new HashMap<>(holders);
     Map<Key, Long> fewer = new HashMap<>(fewerSinceMs);
     for (String id : ids) {
       Key key = new Key(resource, id);

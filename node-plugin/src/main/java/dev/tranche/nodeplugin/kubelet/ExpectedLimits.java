@@ -4,19 +4,20 @@ import dev.tranche.api.GpuPart;
 import dev.tranche.api.LimitRequest;
 import dev.tranche.api.ReplicaId;
 import dev.tranche.api.node.Holding;
+import dev.tranche.nodeplugin.gpu.ContainerName;
 import dev.tranche.nodeplugin.gpu.GpuSharing;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
 import dev.tranche.nodeplugin.gpu.HeldReplicas;
 import dev.tranche.nodeplugin.limit.ExpectedLimit;
 import dev.tranche.nodeplugin.limit.NodeLimits;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
-import dev.tranche.nodeplugin.usage.ContainerCgroups;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
+import java.util.stream.Collectors;
 
 /** The memory limits that containers should have by what they hold, as Allocate has set them. */
 public final class ExpectedLimits {
@@ -35,24 +36,16 @@ public final class ExpectedLimits {
       HeldReplicas held) {
     Map<String, GpuInfo> byUuid = new HashMap<>();
     gpus.forEach(gpu -> byUuid.put(gpu.info().uuid(), gpu.info()));
-    Map<ContainerCgroups.Name, Map<String, GpuPart>> parts = new LinkedHashMap<>();
-    Map<ContainerCgroups.Name, OptionalLong> choices = new HashMap<>();
-    for (Holding holding : holdings) {
-      if (holding.getReplicasPerGpu() > 0) {
-        choices.putIfAbsent(name(holding), held.memoryLimit(holding));
-        Map<String, GpuPart> own = parts.computeIfAbsent(name(holding), n -> new LinkedHashMap<>());
-        GpuPart one = GpuPart.of(1, holding.getReplicasPerGpu());
-        holding
-            .getDeviceIdsList()
-            .forEach(id -> own.merge(ReplicaId.uuidOf(id), one, GpuPart::plus));
-      }
-    }
+    Map<ContainerName, List<Holding>> byContainer =
+        holdings.stream()
+            .filter(holding -> holding.getReplicasPerGpu() > 0)
+            .collect(
+                Collectors.groupingBy(ContainerName::of, LinkedHashMap::new, Collectors.toList()));
     List<ExpectedLimit> expected = new ArrayList<>();
-    parts.forEach(
+    byContainer.forEach(
         (container, own) -> {
           List<GrantedShare> shares = shares(own, byUuid, sharing);
-          OptionalLong wanted = choices.getOrDefault(container, OptionalLong.empty());
-          OptionalLong mib = LimitVariables.mib(limits, shares, wanted);
+          OptionalLong mib = LimitVariables.mib(limits, shares, held.memoryLimit(own.getFirst()));
           long bytes = mib.isPresent() ? mib.getAsLong() << 20 : LimitRequest.NONE;
           shares.stream()
               .filter(GrantedShare::takesLimit)
@@ -62,14 +55,16 @@ public final class ExpectedLimits {
     return expected;
   }
 
-  private static ContainerCgroups.Name name(Holding holding) {
-    return new ContainerCgroups.Name(
-        holding.getNamespace(), holding.getPod(), holding.getContainer());
-  }
-
   /** Returns none if a GPU is unknown: then so is the limit of its container. */
   private static List<GrantedShare> shares(
-      Map<String, GpuPart> parts, Map<String, GpuInfo> gpus, Map<String, GpuSharing> sharing) {
+      List<Holding> holdings, Map<String, GpuInfo> gpus, Map<String, GpuSharing> sharing) {
+    Map<String, GpuPart> parts = new LinkedHashMap<>();
+    for (Holding holding : holdings) {
+      GpuPart one = GpuPart.of(1, holding.getReplicasPerGpu());
+      holding
+          .getDeviceIdsList()
+          .forEach(id -> parts.merge(ReplicaId.uuidOf(id), one, GpuPart::plus));
+    }
     List<GrantedShare> shares = new ArrayList<>();
     for (var part : parts.entrySet()) {
       GpuInfo gpu = gpus.get(part.getKey());

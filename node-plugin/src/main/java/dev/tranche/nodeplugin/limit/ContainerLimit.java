@@ -1,7 +1,7 @@
 package dev.tranche.nodeplugin.limit;
 
+import dev.tranche.nodeplugin.gpu.ContainerName;
 import dev.tranche.nodeplugin.nvml.GpuReading;
-import dev.tranche.nodeplugin.usage.ContainerCgroups;
 import java.util.Locale;
 
 /**
@@ -13,7 +13,7 @@ import java.util.Locale;
  *     there is none
  */
 public record ContainerLimit(
-    ContainerCgroups.Name container, String uuid, Limited limited, long hardBytes, long usedBytes) {
+    ContainerName container, String uuid, Limited limited, long hardBytes, long usedBytes) {
   /** Returns the same limit without its use, which changes all the time. */
   public ContainerLimit withoutUse() {
     return new ContainerLimit(container, uuid, limited, hardBytes, GpuReading.UNKNOWN);

@@ -1,6 +1,6 @@
 package dev.tranche.nodeplugin.limit;
 
-import dev.tranche.nodeplugin.usage.ContainerCgroups;
+import dev.tranche.nodeplugin.gpu.ContainerName;
 
 /**
  * The limit that a container should have on a GPU.
@@ -8,4 +8,4 @@ import dev.tranche.nodeplugin.usage.ContainerCgroups;
  * @param uuid of the GPU
  * @param hardBytes {@link dev.tranche.api.LimitRequest#NONE} if its pod asked for no limit
  */
-public record ExpectedLimit(ContainerCgroups.Name container, String uuid, long hardBytes) {}
+public record ExpectedLimit(ContainerName container, String uuid, long hardBytes) {}

@@ -2,6 +2,7 @@ package dev.tranche.nodeplugin.limit;
 
 import dev.tranche.api.LimitRequest;
 import dev.tranche.nodeplugin.config.Options.LimitOptions;
+import dev.tranche.nodeplugin.gpu.ContainerName;
 import dev.tranche.nodeplugin.limit.ContainerLimit.Limited;
 import dev.tranche.nodeplugin.nvml.GpuReading;
 import dev.tranche.nodeplugin.nvml.MemoryLimit;
@@ -112,7 +113,7 @@ public final class LimitReader {
     Set<ExpectedLimit> before = suspects;
     suspects = new HashSet<>();
     try {
-      Map<ContainerCgroups.Name, Path> folders = now.isEmpty() ? Map.of() : cgroups.find();
+      Map<ContainerName, Path> folders = now.isEmpty() ? Map.of() : cgroups.find();
       for (ExpectedLimit limit : now) {
         Path folder = folders.get(limit.container());
         Integer index = indexes.get(limit.uuid());

@@ -1,5 +1,6 @@
 package dev.tranche.nodeplugin.metrics;
 
+import dev.tranche.nodeplugin.gpu.ContainerName;
 import dev.tranche.nodeplugin.gpu.ContainerUse;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
 import dev.tranche.nodeplugin.gpu.Load;
@@ -207,14 +208,15 @@ public final class NodeMetrics extends Meters {
   }
 
   private static Labels labels(String node, ContainerRow row) {
+    ContainerName who = row.use().container();
     return Labels.of(
         "gpu", Integer.toString(row.gpu().index()),
         "UUID", row.gpu().uuid(),
         "modelName", row.gpu().model(),
         "Hostname", node,
-        "namespace", row.use().namespace(),
-        "pod", row.use().pod(),
-        "container", row.use().container());
+        "namespace", who.pod().namespace(),
+        "pod", who.pod().name(),
+        "container", who.name());
   }
 
   // Where NVML does not tell, the value is NaN, which is not shown.

@@ -1,5 +1,6 @@
 package dev.tranche.nodeplugin.usage;
 
+import dev.tranche.nodeplugin.gpu.ContainerName;
 import java.io.IOException;
 import java.nio.file.FileVisitResult;
 import java.nio.file.Files;
@@ -34,22 +35,13 @@ public final class ContainerCgroups {
     this.names = new PodNames(log, clockMs);
   }
 
-  /** A container by the names that Kubernetes gives it. */
-  public record Name(String namespace, String pod, String container) {
-    /** {@code namespace/pod/container}. */
-    @Override
-    public String toString() {
-      return namespace + "/" + pod + "/" + container;
-    }
-  }
-
   /**
    * Returns the folder of the cgroup in which each running container's processes are.
    *
    * @throws IOException if the folders cannot be read
    */
-  public Map<Name, Path> find() throws IOException {
-    Map<Name, Path> found = new HashMap<>();
+  public Map<ContainerName, Path> find() throws IOException {
+    Map<ContainerName, Path> found = new HashMap<>();
     Files.walkFileTree(
         root,
         EnumSet.noneOf(java.nio.file.FileVisitOption.class),

@@ -2,30 +2,30 @@ package dev.tranche.nodeplugin.usage;
 
 import dev.tranche.api.ReplicaId;
 import dev.tranche.api.node.Holding;
-import dev.tranche.nodeplugin.gpu.ContainerUse;
+import dev.tranche.nodeplugin.gpu.ContainerName;
+import dev.tranche.nodeplugin.gpu.PodName;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
-import java.util.TreeSet;
+import java.util.stream.Stream;
 
 /**
  * The part of each GPU that containers hold, according to the kubelet.
  *
- * @param shares by uuid and {@code namespace/pod/container}: 0 to 1
+ * @param shares by uuid and container: 0 to 1
  */
-public record Grants(Map<String, Map<String, Double>> shares) {
+public record Grants(Map<String, Map<ContainerName, Double>> shares) {
   /**
    * @param holdings with the replicas per GPU that they were granted in
    */
   public static Grants of(List<Holding> holdings) {
-    Map<String, Map<String, Double>> shares = new HashMap<>();
+    Map<String, Map<ContainerName, Double>> shares = new HashMap<>();
     for (Holding holding : holdings) {
-      String key = holding.getNamespace() + "/" + holding.getPod() + "/" + holding.getContainer();
+      ContainerName container = ContainerName.of(holding);
       for (String id : holding.getDeviceIdsList()) {
         shares
             .computeIfAbsent(ReplicaId.uuidOf(id), uuid -> new HashMap<>())
-            .merge(key, 1.0 / holding.getReplicasPerGpu(), Double::sum);
+            .merge(container, 1.0 / holding.getReplicasPerGpu(), Double::sum);
       }
     }
     return new Grants(shares);
@@ -36,27 +36,23 @@ public record Grants(Map<String, Map<String, Double>> shares) {
    * an entry may use what its pod has: the kubelet does not list an init container, though it holds
    * what the pod's containers get later.
    */
-  public double share(String uuid, ContainerUse use) {
-    Map<String, Double> here = shares.getOrDefault(uuid, Map.of());
-    Double own = here.get(use.key());
-    return own != null ? own : ofPod(here, use.podKey() + "/");
+  public double share(String uuid, ContainerName container) {
+    Map<ContainerName, Double> here = shares.getOrDefault(uuid, Map.of());
+    Double own = here.get(container);
+    return own != null ? own : ofPod(here, container.pod());
   }
 
-  private static double ofPod(Map<String, Double> here, String prefix) {
-    double sum = 0;
-    for (var entry : here.entrySet()) {
-      sum += entry.getKey().startsWith(prefix) ? entry.getValue() : 0;
-    }
+  private static double ofPod(Map<ContainerName, Double> here, PodName pod) {
+    double sum =
+        here.entrySet().stream()
+            .filter(of -> of.getKey().pod().equals(pod))
+            .mapToDouble(Map.Entry::getValue)
+            .sum();
     return Math.min(1, sum);
   }
 
-  /** Pods that hold a part of this GPU, as {@code namespace/pod}. */
-  Set<String> pods(String uuid) {
-    Set<String> pods = new TreeSet<>();
-    shares
-        .getOrDefault(uuid, Map.of())
-        .keySet()
-        .forEach(key -> pods.add(key.substring(0, key.lastIndexOf('/'))));
-    return pods;
+  /** Returns the pods that hold a part of this GPU. */
+  Stream<PodName> pods(String uuid) {
+    return shares.getOrDefault(uuid, Map.of()).keySet().stream().map(ContainerName::pod);
   }
 }

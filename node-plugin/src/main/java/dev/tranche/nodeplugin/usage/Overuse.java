@@ -1,7 +1,9 @@
 package dev.tranche.nodeplugin.usage;
 
 import dev.tranche.nodeplugin.config.OveruseOptions;
+import dev.tranche.nodeplugin.gpu.ContainerName;
 import dev.tranche.nodeplugin.gpu.ContainerUse;
+import dev.tranche.nodeplugin.gpu.PodName;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -9,8 +11,8 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
-import java.util.function.Predicate;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /**
  * Finds containers that use more of a GPU's memory than granted, and for how long. Time slicing
@@ -18,9 +20,11 @@ import java.util.stream.Collectors;
  * Confined to one thread.
  */
 public final class Overuse {
+  private static final int NAMED_MAX = 3;
+
   private final OveruseOptions options;
-  // By uuid, then by container.
-  private final Map<String, Map<String, Episode>> episodes = new HashMap<>();
+  // By uuid.
+  private final Map<String, Map<ContainerName, Episode>> episodes = new HashMap<>();
 
   public Overuse(OveruseOptions options) {
     this.options = options;
@@ -28,31 +32,38 @@ public final class Overuse {
 
   /** Counts the samples over the limit and, once it is open, the samples under it. */
   private static final class Episode {
-    private final ContainerUse use;
     private int sampleCount;
     private boolean open;
 
-    Episode(ContainerUse use) {
-      this.use = use;
+    /** Counts a sample and returns whether the episode has begun or ended with it. */
+    boolean step(boolean overLimit, int samples) {
+      sampleCount = overLimit == open ? 0 : sampleCount + 1;
+      if (sampleCount < samples) {
+        return false;
+      }
+      open = !open;
+      sampleCount = 0;
+      return true;
     }
   }
 
   /**
    * An episode that has begun or ended.
    *
-   * @param neighbours other pods that hold a part of the GPU, {@code namespace/pod}
+   * @param neighbours other pods that hold a part of the GPU
    */
   public record EpisodeChange(
-      boolean began, ContainerUse use, long grantedBytes, Set<String> neighbours) {
+      boolean began, ContainerUse use, long grantedBytes, Set<PodName> neighbours) {
     /** {@code pod ns/p, container c, uses 3.0 GiB of 1.5 GiB granted}. */
     public String sentence() {
+      ContainerName who = use.container();
       return "pod %s, container %s, uses %s of %s granted"
-          .formatted(use.podKey(), use.container(), gib(use.memoryUsedBytes()), gib(grantedBytes));
+          .formatted(who.pod(), who.name(), gib(use.memoryUsedBytes()), gib(grantedBytes));
     }
 
     /** Returns the sentence for a pod of a namespace; other namespaces learn no names. */
     public String sentenceFor(String namespace) {
-      return namespace.equals(use.namespace())
+      return namespace.equals(use.container().pod().namespace())
           ? sentence()
           : "a pod of another namespace uses %s of %s granted"
               .formatted(gib(use.memoryUsedBytes()), gib(grantedBytes));
@@ -71,64 +82,41 @@ public final class Overuse {
    */
   public List<EpisodeChange> judge(
       String uuid, long usableBytes, int replicas, List<ContainerUse> uses, Grants grants) {
-    Map<String, Episode> here = episodes.computeIfAbsent(uuid, u -> new HashMap<>());
+    Map<ContainerName, Episode> here = episodes.computeIfAbsent(uuid, u -> new HashMap<>());
     List<EpisodeChange> changes = new ArrayList<>();
-    Set<String> present = new HashSet<>();
+    Set<ContainerName> gone = new HashSet<>(here.keySet());
     for (ContainerUse use : uses) {
-      present.add(use.key());
-      double share = grants.share(uuid, use);
+      gone.remove(use.container());
+      double share = grants.share(uuid, use.container());
       long granted = (long) (usableBytes * share);
       double least = Math.max(share, 1.0 / replicas) * options.tolerance() * usableBytes;
-      if (step(here, use, use.memoryUsedBytes() > granted + least)) {
-        changes.add(episodeChange(here, uuid, use, granted, grants));
+      Episode episode = here.computeIfAbsent(use.container(), first -> new Episode());
+      if (episode.step(use.memoryUsedBytes() > granted + least, options.samples())) {
+        changes.add(change(episode.open, use, granted, grants.pods(uuid)));
       }
     }
-    changes.addAll(endAbsent(here, present, uuid, grants));
+    for (ContainerName container : gone) {
+      Episode ended = here.remove(container);
+      if (ended != null && ended.open) {
+        var use = new ContainerUse(container, 0, 0);
+        changes.add(change(false, use, 0, grants.pods(uuid)));
+      }
+    }
     here.values().removeIf(episode -> !episode.open && episode.sampleCount == 0);
     return changes;
   }
 
-  /** Counts a sample and returns whether an episode has begun or ended with it. */
-  private boolean step(Map<String, Episode> here, ContainerUse use, boolean overLimit) {
-    Episode episode = here.computeIfAbsent(use.key(), key -> new Episode(use));
-    episode.sampleCount = overLimit == episode.open ? 0 : episode.sampleCount + 1;
-    if (episode.sampleCount < options.samples()) {
-      return false;
-    }
-    episode.open = !episode.open;
-    episode.sampleCount = 0;
-    return true;
-  }
-
-  private static EpisodeChange episodeChange(
-      Map<String, Episode> here, String uuid, ContainerUse use, long granted, Grants grants) {
-    Episode episode = here.get(use.key());
-    Predicate<String> another = pod -> !pod.equals(use.podKey());
-    Set<String> neighbours =
-        grants.pods(uuid).stream().filter(another).collect(Collectors.toUnmodifiableSet());
-    return new EpisodeChange(episode != null && episode.open, use, granted, neighbours);
-  }
-
-  /** Ends the episodes of containers whose processes have left the GPU. */
-  private static List<EpisodeChange> endAbsent(
-      Map<String, Episode> here, Set<String> present, String uuid, Grants grants) {
-    List<EpisodeChange> changes = new ArrayList<>();
-    for (Episode episode : here.values()) {
-      if (!present.contains(episode.use.key())) {
-        boolean wasOpen = episode.open;
-        episode.open = false;
-        episode.sampleCount = 0;
-        if (wasOpen) {
-          changes.add(episodeChange(here, uuid, episode.use.with(0, 0), 0, grants));
-        }
-      }
-    }
-    return changes;
+  private static EpisodeChange change(
+      boolean began, ContainerUse use, long granted, Stream<PodName> pods) {
+    PodName own = use.container().pod();
+    Set<PodName> others =
+        pods.filter(pod -> !pod.equals(own)).collect(Collectors.toUnmodifiableSet());
+    return new EpisodeChange(began, use, granted, others);
   }
 
   /** Whether this container's episode is open. */
-  public boolean hasOpenEpisode(String uuid, ContainerUse use) {
-    Episode episode = episodes.getOrDefault(uuid, Map.of()).get(use.key());
+  public boolean hasOpenEpisode(String uuid, ContainerName container) {
+    Episode episode = episodes.getOrDefault(uuid, Map.of()).get(container);
     return episode != null && episode.open;
   }
 
@@ -138,12 +126,12 @@ public final class Overuse {
       return "";
     }
     String who =
-        episodes.getOrDefault(uuid, Map.of()).values().stream()
-            .filter(episode -> episode.open)
-            .map(episode -> episode.use.podKey())
+        episodes.getOrDefault(uuid, Map.of()).entrySet().stream()
+            .filter(episode -> episode.getValue().open)
+            .map(episode -> episode.getKey().pod().toString())
             .distinct()
             .sorted()
-            .limit(3)
+            .limit(NAMED_MAX)
             .collect(Collectors.joining(", "));
     return who.isEmpty() ? "" : "more memory than granted is used by " + who;
   }

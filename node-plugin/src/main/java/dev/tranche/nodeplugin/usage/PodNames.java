@@ -1,15 +1,18 @@
 package dev.tranche.nodeplugin.usage;
 
+import dev.tranche.nodeplugin.gpu.ContainerName;
+import dev.tranche.nodeplugin.gpu.PodName;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.HashMap;
-import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.Function;
 import java.util.function.LongSupplier;
+import java.util.regex.MatchResult;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
@@ -24,18 +27,17 @@ final class PodNames {
   private static final int ENTRIES_MAX = 10_000;
 
   private static final int SHORT_ID = 12;
-  private static final Pattern POD = Pattern.compile("([^_]+)_([^_]+)_([0-9a-f-]{32,36})");
-  private static final Pattern CONTAINER = Pattern.compile("[^_]+_[^_]+_(.+)-([0-9a-f]{64})\\.log");
+  private static final Pattern POD = Pattern.compile("([^_]+)_([^_]+)_(?<id>[0-9a-f-]{32,36})");
+  private static final Pattern CONTAINER =
+      Pattern.compile("[^_]+_[^_]+_(.+)-(?<id>[0-9a-f]{64})\\.log");
 
   private final Path folder;
   private final LongSupplier clockMs;
-  private Map<String, Pod> pods = Map.of();
+  private Map<String, PodName> pods = Map.of();
   private Map<String, String> containers = Map.of();
   private long readAtMs = Long.MIN_VALUE / 2;
   // Empty while they can be read.
   private String complaint = "";
-
-  record Pod(String namespace, String name) {}
 
   /**
    * @param folder the host's {@code /var/log}
@@ -49,27 +51,21 @@ final class PodNames {
    * Returns empty if there is no such pod. A container without a known name gets the start of its
    * id.
    */
-  Optional<ContainerCgroups.Name> of(CgroupPath path) {
+  Optional<ContainerName> of(CgroupPath path) {
     boolean listed = pods.containsKey(path.podUid()) && containers.containsKey(path.containerId());
     if (!listed && clockMs.getAsLong() - readAtMs >= RELIST_INTERVAL_MS) {
       read();
     }
-    Pod pod = pods.get(path.podUid());
     String id = path.containerId();
-    return Optional.ofNullable(pod)
-        .map(
-            known ->
-                new ContainerCgroups.Name(
-                    known.namespace(),
-                    known.name(),
-                    containers.getOrDefault(id, id.substring(0, SHORT_ID))));
+    String name = containers.getOrDefault(id, id.substring(0, SHORT_ID));
+    return Optional.ofNullable(pods.get(path.podUid())).map(pod -> new ContainerName(pod, name));
   }
 
   private void read() {
     readAtMs = clockMs.getAsLong();
     try {
-      pods = readPods();
-      containers = readContainers();
+      pods = list("pods", POD, match -> new PodName(match.group(1), match.group(2)));
+      containers = list("containers", CONTAINER, match -> match.group(1));
       complaint = "";
     } catch (IOException e) {
       complaint = "use per pod is unknown, since pod names cannot be read: " + e;
@@ -81,31 +77,15 @@ final class PodNames {
     return complaint.isEmpty() ? Optional.empty() : Optional.of(complaint);
   }
 
-  private Map<String, Pod> readPods() throws IOException {
-    Map<String, Pod> found = new HashMap<>();
-    for (String name : list("pods")) {
-      Matcher match = POD.matcher(name);
-      if (match.matches()) {
-        found.put(match.group(3), new Pod(match.group(1), match.group(2)));
-      }
-    }
-    return found;
-  }
-
-  private Map<String, String> readContainers() throws IOException {
-    Map<String, String> found = new HashMap<>();
-    for (String name : list("containers")) {
-      Matcher match = CONTAINER.matcher(name);
-      if (match.matches()) {
-        found.put(match.group(2), match.group(1));
-      }
-    }
-    return found;
-  }
-
-  private List<String> list(String child) throws IOException {
+  /** Returns what the names in a folder say, by the ids in them. */
+  private <T> Map<String, T> list(String child, Pattern names, Function<MatchResult, T> what)
+      throws IOException {
     try (Stream<Path> files = Files.list(folder.resolve(child))) {
-      return files.limit(ENTRIES_MAX).map(file -> file.getFileName().toString()).toList();
+      return files
+          .limit(ENTRIES_MAX)
+          .map(file -> names.matcher(file.getFileName().toString()))
+          .filter(Matcher::matches)
+          .collect(Collectors.toMap(match -> match.group("id"), what, (one, other) -> other));
     }
   }
 }

@@ -1,5 +1,6 @@
 package dev.tranche.nodeplugin.usage;
 
+import dev.tranche.nodeplugin.gpu.ContainerName;
 import dev.tranche.nodeplugin.gpu.ContainerUse;
 import dev.tranche.nodeplugin.gpu.ContainerUses;
 import dev.tranche.nodeplugin.nvml.GpuProcess;
@@ -42,7 +43,7 @@ public final class UsageReader implements ContainerUses {
   private final Map<Integer, Owner> owners = new HashMap<>();
   private final Set<Integer> seenPids = new HashSet<>();
 
-  private record Owner(Optional<ContainerCgroups.Name> container, long readAtMs) {}
+  private record Owner(Optional<ContainerName> container, long readAtMs) {}
 
   /**
    * @param proc the host's {@code /proc}, or one that shows its processes
@@ -64,12 +65,12 @@ public final class UsageReader implements ContainerUses {
     if (processes.isEmpty()) {
       return List.of();
     }
-    Map<String, ContainerUse> byContainer = new LinkedHashMap<>();
+    Map<ContainerName, ContainerUse> byContainer = new LinkedHashMap<>();
     for (GpuProcess process : processes) {
       seenPids.add(process.pid());
       owner(process.pid())
-          .map(container -> use(container, process))
-          .ifPresent(use -> byContainer.merge(use.key(), use, ContainerUse::plus));
+          .map(who -> new ContainerUse(who, process.memoryUsedBytes(), process.smPercent()))
+          .ifPresent(use -> byContainer.merge(use.container(), use, ContainerUse::plus));
     }
     return scaled(byContainer.values(), reading.memoryUsedBytes(), reading.smPercent());
   }
@@ -84,26 +85,22 @@ public final class UsageReader implements ContainerUses {
     double ofMemory = memoryBytes >= 0 && memory > memoryBytes ? (double) memoryBytes / memory : 1;
     double ofSm = sm > smPercent ? smPercent / sm : 1;
     return uses.stream()
-        .map(u -> u.with((long) Math.floor(u.memoryUsedBytes() * ofMemory), u.smPercent() * ofSm))
+        .map(
+            use ->
+                new ContainerUse(
+                    use.container(),
+                    (long) Math.floor(use.memoryUsedBytes() * ofMemory),
+                    use.smPercent() * ofSm))
         .toList();
   }
 
-  private static ContainerUse use(ContainerCgroups.Name container, GpuProcess process) {
-    return new ContainerUse(
-        container.namespace(),
-        container.pod(),
-        container.container(),
-        process.memoryUsedBytes(),
-        process.smPercent());
-  }
-
-  private Optional<ContainerCgroups.Name> owner(int pid) {
+  private Optional<ContainerName> owner(int pid) {
     long nowMs = clockMs.getAsLong();
     Owner known = owners.get(pid);
     if (known != null && nowMs - known.readAtMs() < OWNER_CACHE_MS) {
       return known.container();
     }
-    Optional<ContainerCgroups.Name> container =
+    Optional<ContainerName> container =
         mpsServer(pid) ? Optional.empty() : cgroup(pid).flatMap(names::of);
     owners.put(pid, new Owner(container, nowMs));
     return container;

@@ -3,6 +3,7 @@ package dev.tranche.nodeplugin.events;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.api.node.NodeEvent;
+import dev.tranche.nodeplugin.gpu.PodName;
 import dev.tranche.nodeplugin.metrics.NodeMetrics;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
@@ -30,7 +31,7 @@ class EventBufferTest {
 
   @Test
   void ofAPod_namesIt_andALongMessageIsCut() {
-    events.pod("ns", "train", "GpuOveruse", "x".repeat(2_000), false);
+    events.pod(new PodName("ns", "train"), "GpuOveruse", "x".repeat(2_000), false);
     NodeEvent event = events.newest().iterator().next();
     assertThat(event.getNamespace() + "/" + event.getPod()).isEqualTo("ns/train");
     assertThat(event.getMessage()).hasSize(EventBuffer.MESSAGE_CHARS_MAX).endsWith("…");

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.nodeplugin.FakeNvml;
 import dev.tranche.nodeplugin.config.Options.LimitOptions;
+import dev.tranche.nodeplugin.gpu.ContainerName;
 import dev.tranche.nodeplugin.limit.ContainerLimit.Limited;
 import dev.tranche.nodeplugin.nvml.JnaNvml;
 import dev.tranche.nodeplugin.nvml.Nvml;
@@ -24,7 +25,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class LimitReaderIT {
   private static final String UID = "6c3a1b2e-0000-4000-8000-0123456789ab";
   private static final long GIB = 1L << 30;
-  private static final ContainerCgroups.Name MAIN = new ContainerCgroups.Name("ns", "p", "main");
+  private static final ContainerName MAIN = new ContainerName("ns", "p", "main");
 
   @TempDir Path folder;
   private FakeNvml fake;

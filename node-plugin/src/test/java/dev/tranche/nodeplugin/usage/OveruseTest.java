@@ -4,7 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.api.node.Holding;
 import dev.tranche.nodeplugin.config.OveruseOptions;
+import dev.tranche.nodeplugin.gpu.ContainerName;
 import dev.tranche.nodeplugin.gpu.ContainerUse;
+import dev.tranche.nodeplugin.gpu.PodName;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
@@ -27,7 +29,7 @@ class OveruseTest {
   }
 
   private static ContainerUse use(String pod, long bytes) {
-    return new ContainerUse("ns", pod, "c", bytes, 0);
+    return new ContainerUse(new ContainerName("ns", pod, "c"), bytes, 0);
   }
 
   private List<Overuse.EpisodeChange> judge(ContainerUse... uses) {
@@ -38,8 +40,8 @@ class OveruseTest {
   void sameIdOfTwoResources_isTwoGrants() {
     var old = holding("old", "GPU-a::0").toBuilder().setReplicasPerGpu(2).build();
     var grants = Grants.of(List.of(old, holding("new", "GPU-a::0")));
-    assertThat(grants.share(GPU, use("old", 0))).isEqualTo(0.5);
-    assertThat(grants.share(GPU, use("new", 0))).isEqualTo(0.1);
+    assertThat(grants.share(GPU, new ContainerName("ns", "old", "c"))).isEqualTo(0.5);
+    assertThat(grants.share(GPU, new ContainerName("ns", "new", "c"))).isEqualTo(0.1);
   }
 
   @Test
@@ -51,7 +53,8 @@ class OveruseTest {
         .singleElement()
         .returns(true, Overuse.EpisodeChange::began)
         .returns(200L, Overuse.EpisodeChange::grantedBytes)
-        .satisfies(change -> assertThat(change.neighbours()).containsExactly("ns/meek"))
+        .satisfies(
+            change -> assertThat(change.neighbours()).containsExactly(new PodName("ns", "meek")))
         .satisfies(
             change -> {
               assertThat(change.sentenceFor("ns")).contains("pod ns/greedy, container");
@@ -99,16 +102,19 @@ class OveruseTest {
         .singleElement()
         .satisfies(
             change ->
-                assertThat(change.neighbours()).containsExactlyInAnyOrder("ns/greedy", "ns/meek"));
+                assertThat(change.neighbours())
+                    .containsExactlyInAnyOrder(
+                        new PodName("ns", "greedy"), new PodName("ns", "meek")));
   }
 
   @Test
   void initContainer_mayHaveWhatItsPodHas() {
     for (int i = 0; i < 5; i++) {
-      assertThat(judge(new ContainerUse("ns", "greedy", "init", 210, 0))).isEmpty();
+      assertThat(judge(new ContainerUse(new ContainerName("ns", "greedy", "init"), 210, 0)))
+          .isEmpty();
     }
-    assertThat(GRANTS.share(GPU, new ContainerUse("ns", "meek", "c", 0, 0))).isEqualTo(0.1);
-    assertThat(GRANTS.share(GPU, new ContainerUse("ns", "greed", "init", 0, 0))).isZero();
+    assertThat(GRANTS.share(GPU, new ContainerName("ns", "meek", "c"))).isEqualTo(0.1);
+    assertThat(GRANTS.share(GPU, new ContainerName("ns", "greed", "init"))).isZero();
   }
 
   @Test

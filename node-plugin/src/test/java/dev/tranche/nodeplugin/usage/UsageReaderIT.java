@@ -3,6 +3,7 @@ package dev.tranche.nodeplugin.usage;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
+import dev.tranche.nodeplugin.gpu.ContainerName;
 import dev.tranche.nodeplugin.gpu.ContainerUse;
 import dev.tranche.nodeplugin.nvml.GpuProcess;
 import dev.tranche.nodeplugin.nvml.GpuReading;
@@ -48,7 +49,7 @@ class UsageReaderIT {
             new GpuProcess(9, 70, 50),
             new GpuProcess(4711, 1, 1));
     assertThat(usage.of(processes, new GpuReading(300, 70, 3)))
-        .containsExactly(new ContainerUse("ns", "train-0", "main", 150, 15));
+        .containsExactly(new ContainerUse(new ContainerName("ns", "train-0", "main"), 150, 15));
   }
 
   /** Not 0: the driver of a GPU with unified memory tells nothing. */
@@ -79,7 +80,7 @@ class UsageReaderIT {
     Files.createDirectories(host.resolve("log/pods/ns_late_" + uid));
     nowMs += 10_000;
     assertThat(usage.of(processes, new GpuReading(100, 0, 1)))
-        .containsExactly(new ContainerUse("ns", "late", "fb12fb12fb12", 10, 0));
+        .containsExactly(new ContainerUse(new ContainerName("ns", "late", "fb12fb12fb12"), 10, 0));
   }
 
   /** A process chooses its arguments, and shows as many as it likes. */
@@ -90,7 +91,7 @@ class UsageReaderIT {
       file.setLength(3L << 30);
     }
     assertThat(usage.of(List.of(new GpuProcess(7, 100, 10)), new GpuReading(300, 70, 3)))
-        .containsExactly(new ContainerUse("ns", "train-0", "main", 100, 10));
+        .containsExactly(new ContainerUse(new ContainerName("ns", "train-0", "main"), 100, 10));
   }
 
   @Test
@@ -105,6 +106,6 @@ class UsageReaderIT {
     Files.writeString(host.resolve("proc/7/cmdline"), "python\0nvidia-cuda-mps-server\0");
     List<GpuProcess> processes = List.of(new GpuProcess(7, 100, 10), new GpuProcess(8, 900, 0));
     assertThat(usage.of(processes, new GpuReading(1_000, 10, 2)))
-        .containsExactly(new ContainerUse("ns", "train-0", "main", 100, 10));
+        .containsExactly(new ContainerUse(new ContainerName("ns", "train-0", "main"), 100, 10));
   }
 }
