@@ -135,8 +135,8 @@ public record DriverFiles(
 
   /** The kernel searches a folder of the administrator's first, such as that of Talos. */
   private static List<String> firmware(Path root, String version) {
-    String release = FileAccess.firstLine(Path.of("/proc/sys/kernel/osrelease"));
-    String own = FileAccess.firstLine(Path.of("/sys/module/firmware_class/parameters/path"));
+    String release = FileAccess.text(Path.of("/proc/sys/kernel/osrelease"));
+    String own = FileAccess.text(Path.of("/sys/module/firmware_class/parameters/path"));
     return Stream.of(
             own,
             "/lib/firmware/updates/" + release,

@@ -1,12 +1,12 @@
 package dev.tranche.nodeplugin.file;
 
-import java.io.BufferedReader;
 import java.io.IOException;
+import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.BasicFileAttributes;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -19,7 +19,7 @@ import org.slf4j.LoggerFactory;
  */
 public final class FileAccess {
   private static final Logger LOG = LoggerFactory.getLogger(FileAccess.class);
-  private static final int LOGGED_MAX = 64;
+  private static final int TEXT_BYTES_MAX = 1 << 20;
 
   private static final Set<Path> logged = ConcurrentHashMap.newKeySet();
 
@@ -34,20 +34,23 @@ public final class FileAccess {
     return exists;
   }
 
-  /** Returns the first line of a small file; empty if it cannot be read. Blocks. */
-  public static String firstLine(Path path) {
-    try (BufferedReader file = Files.newBufferedReader(path)) {
-      return Objects.requireNonNullElse(file.readLine(), "").strip();
+  /** Returns the beginning of a file; empty if it cannot be read. Blocks. */
+  public static String beginning(Path path, int bytesMax) {
+    try (InputStream file = Files.newInputStream(path)) {
+      return new String(file.readNBytes(bytesMax), StandardCharsets.UTF_8);
     } catch (IOException unreadable) {
       return "";
     }
   }
 
+  /** Returns a small file without the spaces around it; empty if it cannot be read. Blocks. */
+  public static String text(Path path) {
+    return beginning(path, TEXT_BYTES_MAX).strip();
+  }
+
   /** Logs it, once for each path, if access to the path is denied. */
   public static void logDenied(Path path) {
-    denied(path)
-        .filter(sentence -> logged.size() < LOGGED_MAX && logged.add(path))
-        .ifPresent(LOG::error);
+    denied(path).filter(sentence -> logged.add(path)).ifPresent(LOG::error);
   }
 
   /** Returns a sentence that says so, and what to do, if access to the path is denied. */

@@ -1,8 +1,7 @@
 package dev.tranche.nodeplugin.mps;
 
+import dev.tranche.nodeplugin.file.FileAccess;
 import java.io.IOException;
-import java.io.InputStream;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.HashMap;
@@ -165,24 +164,17 @@ final class ControlDaemon {
   // The pid in the file may belong to any process by now, on the host too.
   private Optional<ProcessHandle> process() {
     try {
-      return Files.exists(pidFile())
-          ? ProcessHandle.of(Long.parseLong(Files.readString(pidFile()).strip()))
-              .filter(p -> readProc(p, "cmdline").contains(PROGRAM_NAMES))
-          : Optional.empty();
-    } catch (IOException | NumberFormatException e) {
+      return ProcessHandle.of(Long.parseLong(FileAccess.text(pidFile())))
+          .filter(p -> readProc(p, "cmdline").contains(PROGRAM_NAMES));
+    } catch (NumberFormatException noPid) {
       return Optional.empty();
     }
   }
 
-  // The files need not be UTF-8.
+  // A process may show as many arguments as it likes.
   private static String readProc(ProcessHandle process, String file) {
-    // A process may show as many arguments as it likes.
-    try (InputStream in =
-        Files.newInputStream(Path.of("/proc", Long.toString(process.pid()), file))) {
-      return new String(in.readNBytes(PROC_BYTES_MAX), StandardCharsets.ISO_8859_1);
-    } catch (IOException endedOrForeign) {
-      return "";
-    }
+    Path path = Path.of("/proc", Long.toString(process.pid()), file);
+    return FileAccess.beginning(path, PROC_BYTES_MAX);
   }
 
   private Path pidFile() {

@@ -10,8 +10,6 @@ import java.nio.file.Path;
  * since clients of an earlier daemon may be using it.
  */
 final class ShmMount {
-  private static final Path MOUNTS = Path.of("/proc/self/mountinfo");
-  private static final int MOUNT_POINT_FIELD = 4;
   private static final long FLAGS =
       LinuxCalls.MS_NOSUID | LinuxCalls.MS_NODEV | LinuxCalls.MS_NOEXEC | LinuxCalls.MS_RELATIME;
 
@@ -23,7 +21,7 @@ final class ShmMount {
    */
   static void mount(Path folder) throws MpsException, IOException {
     Files.createDirectories(folder);
-    if (isMountPoint(folder, Files.readString(MOUNTS))) {
+    if (isMountPoint(folder)) {
       return;
     }
     try {
@@ -37,16 +35,9 @@ final class ShmMount {
     }
   }
 
-  /**
-   * Whether something is mounted there.
-   *
-   * @param mounts as /proc/self/mountinfo has them
-   */
-  static boolean isMountPoint(Path folder, String mounts) {
-    return mounts
-        .lines()
-        .map(line -> line.split(" "))
-        .anyMatch(
-            f -> f.length > MOUNT_POINT_FIELD && f[MOUNT_POINT_FIELD].equals(folder.toString()));
+  /** Returns whether another file system begins there. */
+  static boolean isMountPoint(Path folder) throws IOException {
+    Object above = Files.getAttribute(folder.resolve(".."), "unix:dev");
+    return !Files.getAttribute(folder, "unix:dev").equals(above);
   }
 }

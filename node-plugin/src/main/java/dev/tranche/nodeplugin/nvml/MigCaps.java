@@ -1,7 +1,6 @@
 package dev.tranche.nodeplugin.nvml;
 
-import java.io.IOException;
-import java.nio.file.Files;
+import dev.tranche.nodeplugin.file.FileAccess;
 import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.List;
@@ -21,15 +20,12 @@ record MigCaps(Map<String, String> minors) {
    */
   static MigCaps read(Path proc) {
     Map<String, String> minors = new HashMap<>();
-    try {
-      for (String line : Files.readAllLines(proc.resolve("driver/nvidia-caps/mig-minors"))) {
-        String[] fields = line.strip().split("\\s+");
-        if (fields.length == 2) {
-          minors.put(fields[0], fields[1]);
-        }
+    for (String line :
+        FileAccess.text(proc.resolve("driver/nvidia-caps/mig-minors")).lines().toList()) {
+      String[] fields = line.strip().split("\\s+");
+      if (fields.length == 2) {
+        minors.put(fields[0], fields[1]);
       }
-    } catch (IOException absent) {
-      return new MigCaps(Map.of());
     }
     return new MigCaps(minors);
   }

@@ -1,7 +1,6 @@
 package dev.tranche.nodeplugin.nvml;
 
-import java.io.IOException;
-import java.nio.file.Files;
+import dev.tranche.nodeplugin.file.FileAccess;
 import java.nio.file.Path;
 import java.util.Locale;
 
@@ -20,9 +19,9 @@ final class NumaNodes {
   static int of(Path sys, String pciBusId) {
     String name = pciBusId.toLowerCase(Locale.ROOT).replaceFirst("^0000(?=[0-9a-f]{4}:)", "");
     try {
-      String text = Files.readString(sys.resolve("bus/pci/devices/" + name + "/numa_node"));
-      return Integer.parseInt(text.strip());
-    } catch (IOException | NumberFormatException e) {
+      return Integer.parseInt(
+          FileAccess.text(sys.resolve("bus/pci/devices/" + name + "/numa_node")));
+    } catch (NumberFormatException unknown) {
       return UNKNOWN;
     }
   }

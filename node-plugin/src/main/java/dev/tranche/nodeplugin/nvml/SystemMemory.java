@@ -1,7 +1,6 @@
 package dev.tranche.nodeplugin.nvml;
 
-import java.io.IOException;
-import java.nio.file.Files;
+import dev.tranche.nodeplugin.file.FileAccess;
 import java.nio.file.Path;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -21,13 +20,9 @@ final class SystemMemory {
    * @param meminfo the kernel's file, which shows the whole machine even in a container
    */
   static GpuMemory read(Path meminfo) {
-    try {
-      Matcher line = TOTAL.matcher(Files.readString(meminfo));
-      return line.find()
-          ? new GpuMemory(Long.parseLong(line.group(1)) << KIB_SHIFT, 0, GpuReading.UNKNOWN)
-          : GpuMemory.UNKNOWN;
-    } catch (IOException unreadable) {
-      return GpuMemory.UNKNOWN;
-    }
+    Matcher line = TOTAL.matcher(FileAccess.text(meminfo));
+    return line.find()
+        ? new GpuMemory(Long.parseLong(line.group(1)) << KIB_SHIFT, 0, GpuReading.UNKNOWN)
+        : GpuMemory.UNKNOWN;
   }
 }

@@ -1,14 +1,11 @@
 package dev.tranche.nodeplugin.usage;
 
+import dev.tranche.nodeplugin.file.FileAccess;
 import dev.tranche.nodeplugin.gpu.ContainerName;
 import dev.tranche.nodeplugin.gpu.ContainerUse;
 import dev.tranche.nodeplugin.gpu.ContainerUses;
 import dev.tranche.nodeplugin.nvml.GpuProcess;
 import dev.tranche.nodeplugin.nvml.GpuReading;
-import java.io.IOException;
-import java.io.InputStream;
-import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Collection;
 import java.util.HashMap;
@@ -31,9 +28,6 @@ public final class UsageReader implements ContainerUses {
 
   /** The longest path. */
   private static final int PROGRAM_BYTES_MAX = 4 << 10;
-
-  /** A path for each of the hierarchies of cgroup v1. */
-  private static final int CGROUP_BYTES_MAX = 64 << 10;
 
   private static final String MPS_SERVER = "nvidia-cuda-mps-server";
 
@@ -109,24 +103,14 @@ public final class UsageReader implements ContainerUses {
   // Its pod is the control daemon's, which holds no replicas and would seem to overuse forever.
   private boolean mpsServer(int pid) {
     // A process may have megabytes of arguments, as many as it likes.
-    try (InputStream file = Files.newInputStream(process(pid).resolve("cmdline"))) {
-      String line = new String(file.readNBytes(PROGRAM_BYTES_MAX), StandardCharsets.UTF_8);
-      int end = line.indexOf('\0');
-      String program = end < 0 ? line : line.substring(0, end);
-      return program.substring(program.lastIndexOf('/') + 1).equals(MPS_SERVER);
-    } catch (IOException gone) {
-      return false;
-    }
+    String line = FileAccess.beginning(process(pid).resolve("cmdline"), PROGRAM_BYTES_MAX);
+    String program = line.split("\0", 2)[0];
+    return program.substring(program.lastIndexOf('/') + 1).equals(MPS_SERVER);
   }
 
   // The process may have ended since, and one of another PID namespace is not visible at all.
   private Optional<CgroupPath> cgroup(int pid) {
-    try (InputStream file = Files.newInputStream(process(pid).resolve("cgroup"))) {
-      byte[] paths = file.readNBytes(CGROUP_BYTES_MAX);
-      return CgroupPath.parse(new String(paths, StandardCharsets.UTF_8));
-    } catch (IOException gone) {
-      return Optional.empty();
-    }
+    return CgroupPath.parse(FileAccess.text(process(pid).resolve("cgroup")));
   }
 
   private Path process(int pid) {

@@ -6,6 +6,8 @@ import dev.tranche.nodeplugin.config.Sharing.SharingStrategy;
 import dev.tranche.nodeplugin.gpu.GpuSharing;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
 import dev.tranche.nodeplugin.nvml.Mig;
+import java.io.IOException;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
@@ -90,9 +92,8 @@ class MpsWatchTest {
   }
 
   @Test
-  void mountPoint_isFoundInTheKernelsList() {
-    String mounts = "29 1 0:26 / /mps/shm rw,nosuid shared:5 - tmpfs shm rw,size=50%\n";
-    assertThat(ShmMount.isMountPoint(java.nio.file.Path.of("/mps/shm"), mounts)).isTrue();
-    assertThat(ShmMount.isMountPoint(java.nio.file.Path.of("/mps"), mounts)).isFalse();
+  void mountPoint_isWhereAnotherFileSystemBegins() throws IOException {
+    assertThat(ShmMount.isMountPoint(Path.of("/proc"))).isTrue();
+    assertThat(ShmMount.isMountPoint(Path.of("/proc/self"))).isFalse();
   }
 }
