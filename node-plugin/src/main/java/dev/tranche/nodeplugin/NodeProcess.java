@@ -90,7 +90,7 @@ final class NodeProcess implements NvmlThread.Listener, NodePlugin.Host {
     this.hardware = Hardware.NONE.withLimits(limitReader.read().node());
     this.nvml =
         new NvmlThread(
-            () -> JnaNvml.open(driverRoot), gpuWatch(), options.sampleIntervalMs(), this);
+            () -> JnaNvml.open(driverRoot), gpuWatch(), options.sampleIntervalMs(), watchdog, this);
   }
 
   private GpuWatch gpuWatch() {
@@ -208,7 +208,6 @@ final class NodeProcess implements NvmlThread.Listener, NodePlugin.Host {
 
   @Override
   public void starting() {
-    watchdog.start();
     limitReader.restart();
     // A library that crashes ends the process, so this is the last line then.
     if (!startedOnce && complaint.isEmpty()) {
@@ -218,7 +217,6 @@ final class NodeProcess implements NvmlThread.Listener, NodePlugin.Host {
 
   @Override
   public boolean unavailable(NvmlException reason) {
-    watchdog.disarm();
     if (failOnInitError) {
       LOG.error("{}; set FAIL_ON_INIT_ERROR=false to wait for a driver", reason.getMessage());
       ended.complete(1);
@@ -242,7 +240,6 @@ final class NodeProcess implements NvmlThread.Listener, NodePlugin.Host {
     }
     complaint = "";
     startedOnce = true;
-    watchdog.answered();
     hardware = hardware.started(driverVersion, nodes(), linkScores);
   }
 
@@ -260,6 +257,7 @@ final class NodeProcess implements NvmlThread.Listener, NodePlugin.Host {
 
   @Override
   public void read(Nvml session, Map<String, Integer> indexes) {
+    plugin.failures().task("the search for device nodes", this::refreshNodes);
     LimitReader.Result limits = limitReader.read(session, indexes);
     if (!limits.node().equals(hardware.limits())) {
       hardware = hardware.withLimits(limits.node());
@@ -274,26 +272,9 @@ final class NodeProcess implements NvmlThread.Listener, NodePlugin.Host {
   // The loop takes the latest sample; those it was too slow for are overwritten.
   @Override
   public void sampled(List<GpuStatus> gpus) {
-    watchdog.answered();
-    plugin.failures().task("the search for device nodes", this::refreshNodes);
-    passToLoop(gpus);
-  }
-
-  private void passToLoop(List<GpuStatus> gpus) {
     if (latest.getAndSet(gpus) == null) {
       loop.runOnContext(v -> take());
     }
-  }
-
-  @Override
-  public void restarting() {
-    watchdog.restarting();
-  }
-
-  @Override
-  public void gone(List<GpuStatus> gpus) {
-    watchdog.gone();
-    passToLoop(gpus);
   }
 
   @Override

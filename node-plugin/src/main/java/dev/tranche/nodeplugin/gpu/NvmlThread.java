@@ -21,6 +21,7 @@ public final class NvmlThread implements AutoCloseable {
   private final Supplier<Nvml> open;
   private final GpuWatch gpus;
   private final int intervalMs;
+  private final NvmlWatchdog watchdog;
   private final Listener listener;
   private final Thread thread;
   // Confined to this thread.
@@ -32,9 +33,6 @@ public final class NvmlThread implements AutoCloseable {
   public interface Listener {
     /** NVML is about to be started, which may hang forever. */
     default void starting() {}
-
-    /** NVML is restarted for a missing GPU or its errors, although other GPUs work. */
-    default void restarting() {}
 
     /** NVML does not start. Return false to give up, true to try again later. */
     boolean unavailable(NvmlException reason);
@@ -53,12 +51,8 @@ public final class NvmlThread implements AutoCloseable {
     /** Tells what is wrong beside the health of single GPUs; called at each change. */
     default void observed(WatchState state) {}
 
+    /** These are the GPUs now, after a sample, or since NVML has stopped working. */
     void sampled(List<GpuStatus> gpus);
-
-    /** NVML has stopped working: nothing can be read until it is restarted. */
-    default void gone(List<GpuStatus> gpus) {
-      sampled(gpus);
-    }
 
     /** A bug has ended this thread, and is logged: nothing is sampled any more. */
     default void crashed() {}
@@ -75,10 +69,19 @@ public final class NvmlThread implements AutoCloseable {
     public static final WatchState NONE = new WatchState(List.of(), List.of(), List.of());
   }
 
-  public NvmlThread(Supplier<Nvml> open, GpuWatch gpus, int intervalMs, Listener listener) {
+  /**
+   * @param watchdog is told how NVML does
+   */
+  public NvmlThread(
+      Supplier<Nvml> open,
+      GpuWatch gpus,
+      int intervalMs,
+      NvmlWatchdog watchdog,
+      Listener listener) {
     this.open = open;
     this.gpus = gpus;
     this.intervalMs = intervalMs;
+    this.watchdog = watchdog;
     this.listener = listener;
     this.thread = Thread.ofPlatform().name("nvml").daemon().unstarted(this::runOrBreak);
   }
@@ -99,11 +102,14 @@ public final class NvmlThread implements AutoCloseable {
   private void run() {
     boolean again = true;
     while (again) {
+      watchdog.start();
       listener.starting();
       try (Nvml nvml = open.get()) {
         gpus.open(nvml);
         driver = nvml.driverVersion();
-        listener.started(driver, gpus.measureLinks());
+        GpuLinkScores linkScores = gpus.measureLinks();
+        watchdog.answered();
+        listener.started(driver, linkScores);
         again = watch(nvml);
       } catch (NvmlException e) {
         again = gone(e) && pause();
@@ -118,6 +124,7 @@ public final class NvmlThread implements AutoCloseable {
    */
   private boolean gone(NvmlException e) {
     if (driver.isEmpty()) {
+      watchdog.disarm();
       return listener.unavailable(e);
     }
     String why = "NVML is gone: " + e.getMessage();
@@ -126,7 +133,8 @@ public final class NvmlThread implements AutoCloseable {
       LOG.warn("{}", why);
     }
     gpus.closed(why);
-    listener.gone(gpus.gpus());
+    watchdog.gone();
+    listener.sampled(gpus.gpus());
     return true;
   }
 
@@ -153,7 +161,7 @@ public final class NvmlThread implements AutoCloseable {
       reportSample();
       if (gpus.restartNeeded()) {
         if (gpus.gpus().stream().anyMatch(gpu -> gpu.health().healthy())) {
-          listener.restarting();
+          watchdog.restarting();
         }
         return true;
       }
@@ -165,6 +173,7 @@ public final class NvmlThread implements AutoCloseable {
   }
 
   private void reportSample() {
+    watchdog.answered();
     listener.sampled(gpus.gpus());
     reportWatchState();
   }

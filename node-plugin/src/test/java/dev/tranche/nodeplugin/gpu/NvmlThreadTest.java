@@ -13,20 +13,23 @@ import dev.tranche.nodeplugin.usage.UsageReader;
 import java.nio.file.Path;
 import java.util.ArrayDeque;
 import java.util.List;
-import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.LongSupplier;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 class NvmlThreadTest {
-  private final List<String> calls = new CopyOnWriteArrayList<>();
+  private final AtomicLong watchdogMs = new AtomicLong();
+  private final NvmlWatchdog watchdog = new NvmlWatchdog(10, watchdogMs::get);
   private final FailingMachine nvml = new FailingMachine();
   private final Board first = nvml.list("GPU-a");
   private final Board other = nvml.list("GPU-b");
+  private volatile boolean restartFailed;
+  private volatile boolean gone;
 
   @ParameterizedTest
-  @CsvSource({"FINE, restarting gone", "LOST, gone"})
-  void restartThatInterruptsWorkingGpus_isTold(State later, String told) {
+  @CsvSource({"FINE, true", "LOST, false"})
+  void restartThatInterruptsWorkingGpus_mustSucceedSoon(State later, boolean soon) {
     LongSupplier clockMs = () -> System.nanoTime() / 1_000_000;
     var watch =
         new GpuWatch(
@@ -39,29 +42,28 @@ class NvmlThreadTest {
         new NvmlThread(
             () -> {
               if (sessions.isEmpty()) {
+                restartFailed = true;
                 throw new NvmlException(FailingMachine.UNKNOWN_ERROR, "Unknown Error");
               }
               return sessions.pop();
             },
             watch,
             10,
-            new Calls(later))) {
+            watchdog,
+            new Samples(later))) {
       thread.start();
-      eventually("the restart has failed", () -> calls.contains("gone"));
+      eventually("the restart has failed", () -> gone);
+      assertThat(watchdog.failure()).isEmpty();
+      watchdogMs.addAndGet(31_000);
+      assertThat(watchdog.failure().isPresent()).isEqualTo(soon);
     }
-    assertThat(String.join(" ", calls)).isEqualTo(told);
   }
 
-  private final class Calls implements NvmlThread.Listener {
+  private final class Samples implements NvmlThread.Listener {
     private final State later;
 
-    Calls(State later) {
+    Samples(State later) {
       this.later = later;
-    }
-
-    @Override
-    public void restarting() {
-      calls.add("restarting");
     }
 
     @Override
@@ -74,13 +76,9 @@ class NvmlThreadTest {
 
     @Override
     public void sampled(List<GpuStatus> gpus) {
+      gone = restartFailed;
       first.state = State.LOST;
       other.state = later;
-    }
-
-    @Override
-    public void gone(List<GpuStatus> gpus) {
-      calls.add("gone");
     }
   }
 }
