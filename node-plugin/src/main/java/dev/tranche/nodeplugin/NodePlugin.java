@@ -279,11 +279,6 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
     }
   }
 
-  /** NVML has started, possibly with another driver. */
-  void driverStarted(String version) {
-    state.driverVersion(version);
-  }
-
   /** What is wrong with the watch over the GPUs, apart from their health. */
   void observed(WatchState now) {
     List<String> silent = now.withoutErrorReports();

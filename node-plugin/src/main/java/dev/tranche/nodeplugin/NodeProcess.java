@@ -236,7 +236,6 @@ final class NodeProcess implements NvmlThread.Listener, NodePlugin.Host {
   public void started(String driverVersion, GpuLinkScores linkScores) {
     if (!driverVersion.equals(hardware.driverVersion())) {
       LOG.info("NVML of driver {}", driverVersion);
-      loop.runOnContext(v -> plugin.driverStarted(driverVersion));
     }
     complaint = "";
     startedOnce = true;

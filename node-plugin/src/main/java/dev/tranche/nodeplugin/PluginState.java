@@ -44,7 +44,6 @@ final class PluginState {
   private String configError = "";
   private @Nullable List<GpuStatus> gpus;
   private String driverAwaited = "";
-  private String driverVersion = "";
   private List<Holding> holdings = List.of();
   private List<ContainerLimit> containerLimits = List.of();
   private boolean holdingsKnown;
@@ -238,12 +237,8 @@ final class PluginState {
     driverAwaited = reason;
   }
 
-  void driverVersion(String version) {
-    driverVersion = version;
-  }
-
   String driverVersion() {
-    return driverVersion;
+    return hardware.get().driverVersion();
   }
 
   /** Returns why this node has nothing to serve; empty if it has, or if that is not known yet. */

@@ -18,7 +18,6 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.TreeMap;
 import java.util.UUID;
-import java.util.function.Supplier;
 import java.util.stream.Collectors;
 
 /**
@@ -50,22 +49,11 @@ public final class Allocation {
    * @param limits whether shares must have a memory limit
    */
   public Allocation(Replicas replicas, HostNodes nodes, HeldReplicas held, NodeLimits limits) {
-    this(replicas, nodes, held, limits, () -> UUID.randomUUID().toString());
-  }
-
-  /**
-   * @param answerId creates the part of an annotation's key that is unique to each answer
-   */
-  Allocation(
-      Replicas replicas,
-      HostNodes nodes,
-      HeldReplicas held,
-      NodeLimits limits,
-      Supplier<String> answerId) {
     this.replicas = replicas;
     this.held = held;
     this.limits = limits;
-    this.answer = new AllocateAnswer(replicas.config().allocate(), nodes, answerId);
+    this.answer =
+        new AllocateAnswer(replicas.config().allocate(), nodes, () -> UUID.randomUUID().toString());
   }
 
   /**
