@@ -14,13 +14,11 @@ import dev.tranche.nodeplugin.gpu.HeldFile;
 import dev.tranche.nodeplugin.gpu.NodeReplicas;
 import dev.tranche.nodeplugin.gpu.NvmlThread.WatchState;
 import dev.tranche.nodeplugin.gpu.Replica.Stage;
-import dev.tranche.nodeplugin.gpu.Replicas;
 import dev.tranche.nodeplugin.gpu.SharingPlan;
 import dev.tranche.nodeplugin.kubelet.AssignmentFile;
 import dev.tranche.nodeplugin.kubelet.Assignments;
 import dev.tranche.nodeplugin.kubelet.Hardware;
 import dev.tranche.nodeplugin.kubelet.Kubelet;
-import dev.tranche.nodeplugin.kubelet.ResourceCalls;
 import dev.tranche.nodeplugin.limit.ContainerLimit;
 import dev.tranche.nodeplugin.limit.ExpectedLimit;
 import dev.tranche.nodeplugin.metrics.NodeMetrics;
@@ -445,18 +443,8 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
 
   // Not published at once: the kubelet records its pick only after our answer.
   @Override
-  public void allocated(List<String> ids, ResourceCalls.Allocated answer) {
-    Replicas replicas = answer.pickedFrom();
-    if (state
-        .held()
-        .allocated(
-            replicas.resource(),
-            ids,
-            replicas.sharing(),
-            answer.podOfInit(),
-            answer.memoryLimit())) {
-      heldKeeper.save();
-    }
+  public void allocated() {
+    heldKeeper.save();
   }
 
   private void sendReport() {

@@ -53,7 +53,7 @@ final class PluginState {
   private @Nullable NodeReplicas replicas;
 
   /**
-   * @param hardware read once GPUs are known
+   * @param hardware read at each use, since the driver may be replaced
    */
   PluginState(Supplier<Hardware> hardware) {
     this.hardware = hardware;

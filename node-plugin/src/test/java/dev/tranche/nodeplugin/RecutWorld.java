@@ -17,6 +17,7 @@ import dev.tranche.nodeplugin.config.Configs;
 import dev.tranche.nodeplugin.config.OveruseOptions;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
 import dev.tranche.nodeplugin.gpu.HeldFile;
+import dev.tranche.nodeplugin.gpu.HeldReplica;
 import dev.tranche.nodeplugin.health.Health;
 import dev.tranche.nodeplugin.kubelet.Allocation;
 import dev.tranche.nodeplugin.kubelet.Hardware;
@@ -34,9 +35,7 @@ import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Optional;
-import java.util.OptionalLong;
 import java.util.Random;
 import java.util.Set;
 import java.util.stream.Collectors;
@@ -354,28 +353,24 @@ final class RecutWorld {
     Collections.shuffle(available, random);
     List<String> ids =
         Stream.concat(preferred.stream(), available.stream()).distinct().limit(pod.size).toList();
-    Optional<PluginCalls.Answer> answer = calls.allocate(pod.resource, ids, nowMs);
-    switch (answer.map(PluginCalls.Answer::verdict).orElse(null)) {
-      case Allocation.Verdict.Granted granted -> granted(pod, ids, answer.orElseThrow());
+    switch (calls.allocate(pod.resource, ids, nowMs).orElse(null)) {
+      case Allocation.Verdict.Granted granted -> granted(pod, ids);
       case Allocation.Verdict.Refused refused -> fails(pod, refused.message());
       case null -> fails(pod, "no such resource");
     }
   }
 
-  private void granted(Pod pod, List<String> ids, PluginCalls.Answer answer) {
-    if (state
-        .held()
-        .allocated(pod.resource, ids, answer.pickedFrom().sharing(), "", OptionalLong.empty())) {
-      heldFile = HeldFile.content(state.held().all());
-    }
+  private void granted(Pod pod, List<String> ids) {
+    heldFile = HeldFile.content(state.held().all());
     pod.ids = ids;
     Map<String, GpuPart> parts = new HashMap<>();
-    for (String id : ids) {
-      String uuid = ReplicaId.uuidOf(id);
-      int of = Objects.requireNonNull(answer.pickedFrom().sharing().get(uuid)).replicas();
-      parts.merge(uuid, GpuPart.of(1, of), GpuPart::plus);
-      if (assignedTo.containsKey(pod.uid) && pod.sizedFor > 0 && pod.sizedFor != of) {
-        failures.add(pod.name + " was sized for " + pod.sizedFor + " and got replicas of " + of);
+    for (HeldReplica held : state.held().all()) {
+      if (held.resource().equals(pod.resource) && ids.contains(held.id())) {
+        int of = held.replicasPerGpu();
+        parts.merge(held.uuid(), held.part(), GpuPart::plus);
+        if (assignedTo.containsKey(pod.uid) && pod.sizedFor > 0 && pod.sizedFor != of) {
+          failures.add(pod.name + " was sized for " + pod.sizedFor + " and got replicas of " + of);
+        }
       }
     }
     pod.parts = parts;

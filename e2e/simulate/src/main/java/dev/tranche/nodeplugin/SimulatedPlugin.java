@@ -12,7 +12,6 @@ import dev.tranche.nodeplugin.config.Setting;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
 import dev.tranche.nodeplugin.gpu.HeldFile;
 import dev.tranche.nodeplugin.gpu.NodeReplicas;
-import dev.tranche.nodeplugin.gpu.Replicas;
 import dev.tranche.nodeplugin.kubelet.AssignmentFile;
 import dev.tranche.nodeplugin.kubelet.Hardware;
 import dev.tranche.nodeplugin.kubelet.SimulatedCalls;
@@ -23,7 +22,6 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.OptionalLong;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -164,26 +162,14 @@ public final class SimulatedPlugin {
 
   /** Answers Allocate. */
   public Allocated allocate(String resource, List<String> ids, long nowMs) {
-    SimulatedCalls.Answer answer = calls.allocate(resource, ids, nowMs).orElse(null);
-    if (answer == null) {
-      return new Allocated("no such resource", Map.of());
-    }
-    Replicas counted = answer.counted();
-    if (!answer.refusal().isEmpty()) {
-      return new Allocated(answer.refusal(), Map.of());
-    }
-    var _ =
-        state
-            .held()
-            .allocated(
-                counted.resource(),
-                ids,
-                counted.sharing(),
-                answer.podOfInit(),
-                OptionalLong.empty());
+    String refusal = calls.allocate(resource, ids, nowMs);
     Map<String, Integer> replicas = new HashMap<>();
-    counted.sharing().forEach((uuid, how) -> replicas.put(uuid, how.replicas()));
-    return new Allocated("", replicas);
+    if (refusal.isEmpty()) {
+      state.held().all().stream()
+          .filter(held -> held.resource().equals(resource) && ids.contains(held.id()))
+          .forEach(held -> replicas.put(held.uuid(), held.replicasPerGpu()));
+    }
+    return new Allocated(refusal, replicas);
   }
 
   /**

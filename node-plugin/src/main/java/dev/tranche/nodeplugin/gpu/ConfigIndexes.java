@@ -2,7 +2,6 @@ package dev.tranche.nodeplugin.gpu;
 
 import dev.tranche.nodeplugin.health.Health;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
-import dev.tranche.nodeplugin.nvml.Mig;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -25,18 +24,13 @@ public final class ConfigIndexes {
     }
     gpus.forEach(gpu -> addIfNew(gpu.info()));
     return gpus.stream()
-        .map(gpu -> gpu.info().withIndex(indexes.getOrDefault(ownUuid(gpu.info()), NONE)))
+        .map(gpu -> gpu.info().withIndex(indexes.getOrDefault(gpu.info().gpuUuid(), NONE)))
         .toList();
   }
 
   private void addIfNew(GpuInfo gpu) {
-    String uuid = ownUuid(gpu);
-    if (!indexes.containsKey(uuid)) {
-      indexes.put(uuid, indexes.containsValue(gpu.index()) ? NONE : gpu.index());
+    if (!indexes.containsKey(gpu.gpuUuid())) {
+      indexes.put(gpu.gpuUuid(), indexes.containsValue(gpu.index()) ? NONE : gpu.index());
     }
-  }
-
-  private static String ownUuid(GpuInfo gpu) {
-    return gpu.migDevice().map(Mig.Device::parentUuid).orElse(gpu.uuid());
   }
 }

@@ -7,7 +7,6 @@ import dev.tranche.nodeplugin.nvml.GpuInfo;
 import dev.tranche.nodeplugin.nvml.Nvml;
 import dev.tranche.process.log.LineLimiter;
 import java.util.List;
-import java.util.Optional;
 import java.util.function.LongSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -78,13 +77,7 @@ final class GpuErrors {
   }
 
   private boolean hits(GpuEvent event, GpuInfo gpu) {
-    return Optional.ofNullable(gpus.presentIndexes().get(gpu.uuid()))
-        .filter(
-            index ->
-                gpu.migDevice()
-                    .map(
-                        device -> event.hits(index, device.gpuInstance(), device.computeInstance()))
-                    .orElseGet(() -> event.hits(index, GpuEvent.ANY, GpuEvent.ANY)))
-        .isPresent();
+    Integer index = gpus.presentIndexes().get(gpu.uuid());
+    return index != null && event.hits(index, gpu.mig());
   }
 }

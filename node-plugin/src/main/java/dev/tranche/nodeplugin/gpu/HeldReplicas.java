@@ -45,9 +45,9 @@ public final class HeldReplicas {
   // Stays the same object until the content changes, so that a comparison is cheap.
   private List<HeldReplica> all = List.of();
   // Since when the Lists have shown fewer pods with a replica than are counted.
-  private Map<Key, Long> fewerSinceMs = Map.of();
+  private Map<Key, Long> fewerSinceMs = new HashMap<>();
   // The containers that hold each replica; unknown for what an earlier run has kept.
-  private Map<Key, Set<ContainerName>> holders = Map.of();
+  private Map<Key, Set<ContainerName>> holders = new HashMap<>();
   private boolean allocatedSinceList;
 
   /** Restores what an earlier run has kept. */
@@ -164,33 +164,22 @@ public final class HeldReplicas {
    * replicas have the sharing of this Allocate. If the kubelet is wrong about that, the next List
    * shows both.
    *
-   * @param sharing by uuid
+   * @param from the replicas that the kubelet has picked from
    * @param podOfInit {@code namespace/name}, if it was for an ordinary init container; else empty
    * @param memoryLimit what the pod says about it
-   * @return whether the held replicas changed
    */
-  public boolean allocated(
-      String resource,
-      Collection<String> ids,
-      Map<String, GpuSharing> sharing,
-      String podOfInit,
-      OptionalLong memoryLimit) {
+  public void allocated(
+      Replicas from, Collection<String> ids, String podOfInit, OptionalLong memoryLimit) {
     Map<Key, Held> now = new HashMap<>(byKey);
-    Map<Key, Set<ContainerName>> nowHeldBy = new HashMap<>(holders);
-    Map<Key, Long> fewer = new HashMap<>(fewerSinceMs);
     for (String id : ids) {
-      Key key = new Key(resource, id);
-      int replicasPerGpu = newlyHeld(key, sharing).replicasPerGpu();
-      var replica = new HeldReplica(resource, id, replicasPerGpu, podOfInit, memoryLimit);
+      Key key = new Key(from.resource(), id);
+      int replicasPerGpu = newlyHeld(key, from.sharing()).replicasPerGpu();
+      var replica = new HeldReplica(from.resource(), id, replicasPerGpu, podOfInit, memoryLimit);
       now.put(key, new Held(replica, 1));
-      nowHeldBy.remove(key);
-      fewer.remove(key);
+      holders.remove(key);
+      fewerSinceMs.remove(key);
     }
-    holders = nowHeldBy;
-    fewerSinceMs = fewer;
-    boolean changed = replace(now);
-    allocatedSinceList |= changed;
-    return changed;
+    allocatedSinceList |= replace(now);
   }
 
   /**
@@ -198,21 +187,21 @@ public final class HeldReplicas {
    * picked again no longer counts for its earlier holder. Equal replicas of one pod each never
    * exceed their GPU, so this is about replicas of different configs, and of two pods.
    *
-   * @param sharing by uuid, under which the replicas are to be granted
+   * @param from the replicas that the kubelet has picked from
    * @param assigned whether the extender chose the GPU. It counts the pods of a replica by itself,
    *     and knows at once when one ends.
    */
-  public Optional<String> overfull(
-      String resource, Collection<String> ids, Map<String, GpuSharing> sharing, boolean assigned) {
+  public Optional<String> overfull(Replicas from, Collection<String> ids, boolean assigned) {
     Map<Key, Held> with = new HashMap<>(byKey);
     Set<String> picked = new TreeSet<>();
     for (String id : ids) {
-      Key key = new Key(resource, id);
-      with.put(key, new Held(newlyHeld(key, sharing), 1));
+      Key key = new Key(from.resource(), id);
+      with.put(key, new Held(newlyHeld(key, from.sharing()), 1));
       picked.add(ReplicaId.uuidOf(id));
     }
     return picked.stream()
-        .filter(uuid -> part(uuid, with.values(), sharing.get(uuid), assigned).exceedsOneGpu())
+        .filter(
+            uuid -> part(uuid, with.values(), from.sharing().get(uuid), assigned).exceedsOneGpu())
         .findFirst();
   }
 
@@ -313,18 +302,16 @@ public final class HeldReplicas {
   /**
    * Returns, by uuid, how many replicas of the current config are held beyond those that have ids.
    * As many free ids of the GPU are not free in truth.
-   *
-   * @param sharing by uuid
    */
-  public Map<String, Integer> duplicates(String resource, Map<String, GpuSharing> sharing) {
+  public Map<String, Integer> duplicates(Replicas current) {
     if (all.size() == byKey.size()) {
       return Map.of();
     }
     Map<String, Integer> byUuid = new HashMap<>();
     for (Held held : byKey.values()) {
       HeldReplica replica = held.replica();
-      boolean offered = replica.resource().equals(resource);
-      if (held.pods() > 1 && offered && isOf(replica, sharing.get(replica.uuid()))) {
+      boolean offered = replica.resource().equals(current.resource());
+      if (held.pods() > 1 && offered && isOf(replica, current.sharing().get(replica.uuid()))) {
         byUuid.merge(replica.uuid(), held.pods() - 1, Integer::sum);
       }
     }

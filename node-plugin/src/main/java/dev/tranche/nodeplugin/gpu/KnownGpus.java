@@ -76,7 +76,7 @@ final class KnownGpus {
   List<GpuInfo> migDevicesOf(GpuInfo gpu) {
     return gpus.values().stream()
         .map(GpuStatus::info)
-        .filter(other -> isMigDeviceOf(gpu.uuid(), other))
+        .filter(other -> other.migDevice().isPresent() && other.gpuUuid().equals(gpu.uuid()))
         .toList();
   }
 
@@ -115,41 +115,29 @@ final class KnownGpus {
    */
   private boolean removed(GpuStatus gpu) {
     return !present.containsKey(gpu.info().uuid())
-        && gpu.info()
-            .migDevice()
-            .filter(device -> migDevicesListed.contains(device.parentUuid()))
-            .isPresent();
+        && isMigDevice(gpu)
+        && migDevicesListed.contains(gpu.info().gpuUuid());
   }
 
   /** Puts new MIG devices after their GPU, which is the order that a restart would find. */
   private void sort() {
-    List<GpuStatus> migDevices = gpus.values().stream().filter(KnownGpus::isMigDevice).toList();
-    if (migDevices.isEmpty()) {
-      return;
-    }
-    Map<String, GpuStatus> sorted = new LinkedHashMap<>();
-    for (GpuStatus gpu : gpus.values()) {
-      if (!isMigDevice(gpu)) {
-        sorted.put(gpu.info().uuid(), gpu);
-        migDevices.stream()
-            .filter(device -> isMigDeviceOf(gpu.info().uuid(), device.info()))
-            .sorted(Comparator.comparingInt(KnownGpus::migIndex))
-            .forEach(device -> sorted.put(device.info().uuid(), device));
-      }
-    }
+    List<String> order = List.copyOf(gpus.keySet());
+    List<GpuStatus> sorted =
+        gpus.values().stream()
+            .sorted(
+                Comparator.comparingInt((GpuStatus gpu) -> order.indexOf(gpu.info().gpuUuid()))
+                    .thenComparingInt(KnownGpus::migIndex))
+            .toList();
     gpus.clear();
-    gpus.putAll(sorted);
+    sorted.forEach(this::put);
   }
 
   private static boolean isMigDevice(GpuStatus gpu) {
     return gpu.info().migDevice().isPresent();
   }
 
-  private static boolean isMigDeviceOf(String uuid, GpuInfo gpu) {
-    return gpu.migDevice().filter(device -> device.parentUuid().equals(uuid)).isPresent();
-  }
-
+  /** Returns its number on its GPU, which itself is before all of them. */
   private static int migIndex(GpuStatus gpu) {
-    return gpu.info().migDevice().map(Mig.Device::index).orElse(0);
+    return gpu.info().migDevice().map(Mig.Device::index).orElse(-1);
   }
 }

@@ -84,7 +84,7 @@ public final class Allocation {
     if (other.isPresent()) {
       return refused("other_replicas", otherReplicas(ids, replicasPerGpu, other.get()));
     }
-    return held.overfull(replicas.resource(), ids, replicas.sharing(), !assigned.isEmpty())
+    return held.overfull(replicas, ids, !assigned.isEmpty())
         .<Verdict>map(uuid -> refused("does_not_fit", noRoom(ids, uuid)))
         .or(() -> unlimited(ids, expected.memoryLimit()))
         .orElseGet(() -> new Verdict.Granted(response(ids, expected.memoryLimit())));

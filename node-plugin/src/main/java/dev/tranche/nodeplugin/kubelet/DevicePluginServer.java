@@ -172,26 +172,19 @@ final class DevicePluginServer extends DevicePluginService {
   private Future<AllocateResponse> allocate(AllocateRequest request, long startNs) {
     var response = AllocateResponse.newBuilder();
     for (ContainerAllocateRequest container : request.getContainerRequestsList()) {
-      switch (decide(container)) {
-        case Allocation.Verdict.Granted granted ->
-            response.addContainerResponses(granted.response());
+      List<String> ids = container.getDevicesIdsList();
+      switch (calls.allocate(ids, parts.hardware().get(), startNs / 1_000_000)) {
+        case Allocation.Verdict.Granted granted -> {
+          parts.listener().allocated();
+          response.addContainerResponses(granted.response());
+        }
         case Allocation.Verdict.Refused refused -> {
+          LOG.warn("refused {} replicas: {}", ids.size(), refused.message());
           return answered(startNs, refused.outcome(), failed(refused.message()));
         }
       }
     }
     return answered(startNs, "granted", Future.succeededFuture(response.build()));
-  }
-
-  private Allocation.Verdict decide(ContainerAllocateRequest container) {
-    List<String> ids = container.getDevicesIdsList();
-    var answer = calls.allocate(ids, parts.hardware().get(), System.nanoTime() / 1_000_000);
-    switch (answer.verdict()) {
-      case Allocation.Verdict.Granted ignored -> parts.listener().allocated(ids, answer);
-      case Allocation.Verdict.Refused refused ->
-          LOG.warn("refused {} replicas: {}", ids.size(), refused.message());
-    }
-    return answer.verdict();
   }
 
   // NVIDIA's plugin returns the same status, so tools that read a pod's message find the known

@@ -61,12 +61,12 @@ public final class Kubelet {
      */
     void readBack(List<Holding> holdings, boolean complete, boolean assignmentsConfirmed);
 
-    /** An Allocate was granted. */
-    void allocated(List<String> ids, ResourceCalls.Allocated answer);
+    /** An Allocate was granted, so containers hold other replicas. */
+    void allocated();
   }
 
   /**
-   * @param held what containers hold; only read
+   * @param held what containers hold; what Allocate grants is added
    * @param hardware read at each call, since the driver may have been replaced meanwhile
    */
   public Kubelet(

@@ -40,6 +40,10 @@ final class ReplicasAtPick {
     current = next;
   }
 
+  Replicas current() {
+    return current;
+  }
+
   Replicas of(Collection<String> ids, long nowMs) {
     earlier.removeIf(list -> nowMs - list.replacedAtMs() >= REPLACED_MS);
     return Stream.concat(Stream.of(current), earlier.stream().map(Earlier::replicas))

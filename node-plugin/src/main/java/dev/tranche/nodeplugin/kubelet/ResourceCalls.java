@@ -7,7 +7,6 @@ import dev.tranche.nodeplugin.gpu.Replicas;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.OptionalLong;
 
 /**
  * Answers the kubelet's calls for one resource, in the order of the API. It takes time, Lists and
@@ -17,33 +16,17 @@ public final class ResourceCalls {
   private final AllocationCalls calls;
   private final HeldReplicas held;
   private final ReplicasAtPick picks;
-  private Replicas replicas;
 
   /**
-   * An answer to Allocate.
-   *
-   * @param pickedFrom the replicas that the kubelet's pick counts as
-   * @param podOfInit {@code namespace/name}, if it is for an ordinary init container; else empty
-   * @param memoryLimit what the pod says about it, in bytes
-   */
-  public record Allocated(
-      Allocation.Verdict verdict,
-      Replicas pickedFrom,
-      String podOfInit,
-      OptionalLong memoryLimit) {}
-
-  /**
-   * @param held what containers hold; only read
+   * @param held what containers hold; what Allocate grants is added
    */
   ResourceCalls(Assignments assignments, HeldReplicas held, Replicas replicas) {
     this.calls = new AllocationCalls(assignments, replicas.resource());
     this.held = held;
     this.picks = new ReplicasAtPick(replicas);
-    this.replicas = replicas;
   }
 
   void update(Replicas now, long nowMs) {
-    replicas = now;
     picks.update(now, nowMs);
   }
 
@@ -59,7 +42,7 @@ public final class ResourceCalls {
       long nowMs) {
     var offered = offered(container);
     boolean wholeGpus =
-        StandaloneAllocation.wholeGpus(replicas, offered.getAvailableDeviceIDsList());
+        StandaloneAllocation.wholeGpus(picks.current(), offered.getAvailableDeviceIDsList());
     return calls.prefer(
         offered,
         list,
@@ -74,7 +57,7 @@ public final class ResourceCalls {
     var offered = offered(container);
     var answer =
         StandaloneAllocation.choose(
-            replicas,
+            picks.current(),
             StandaloneAllocation.free(offered.getAvailableDeviceIDsList(), duplicates()),
             offered.getMustIncludeDeviceIDsList(),
             offered.getAllocationSize(),
@@ -88,6 +71,7 @@ public final class ResourceCalls {
    */
   private ContainerPreferredAllocationRequest offered(
       ContainerPreferredAllocationRequest container) {
+    Replicas replicas = picks.current();
     if (replicas.count(Replica.Stage.RETIRED) == 0) {
       return container;
     }
@@ -96,20 +80,23 @@ public final class ResourceCalls {
   }
 
   private Map<String, Integer> duplicates() {
-    return held.duplicates(replicas.resource(), replicas.sharing());
+    return held.duplicates(picks.current());
   }
 
   /** Answers Allocate. */
-  Allocated allocate(List<String> ids, Hardware hardware, long nowMs) {
+  Allocation.Verdict allocate(List<String> ids, Hardware hardware, long nowMs) {
     int size = ids.size();
     Replicas pickedFrom = picks.of(ids, nowMs);
     var expected = calls.expected(size, nowMs);
     var verdict =
         new Allocation(pickedFrom, hardware.nodes(), held, hardware.limits()).decide(ids, expected);
     switch (verdict) {
-      case Allocation.Verdict.Granted granted -> calls.granted(size, nowMs);
+      case Allocation.Verdict.Granted granted -> {
+        calls.granted(size, nowMs);
+        held.allocated(pickedFrom, ids, expected.podOfInit(), expected.memoryLimit());
+      }
       case Allocation.Verdict.Refused refused -> calls.refused(size, nowMs);
     }
-    return new Allocated(verdict, pickedFrom, expected.podOfInit(), expected.memoryLimit());
+    return verdict;
   }
 }

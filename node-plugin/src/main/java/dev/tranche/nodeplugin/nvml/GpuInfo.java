@@ -49,6 +49,11 @@ public record GpuInfo(
     return mig instanceof Mig.Device device ? Optional.of(device) : Optional.empty();
   }
 
+  /** Returns its uuid, or that of a MIG device's GPU. */
+  public String gpuUuid() {
+    return migDevice().map(Mig.Device::parentUuid).orElse(uuid);
+  }
+
   /** How people and NVIDIA's tools number it: {@code 0}, or {@code 0:1} for a MIG device. */
   public String number() {
     return migDevice()

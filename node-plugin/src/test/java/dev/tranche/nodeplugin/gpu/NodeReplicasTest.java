@@ -47,6 +47,10 @@ class NodeReplicasTest {
         : Map.of("GPU-0", sharing[0], "GPU-1", sharing[1]);
   }
 
+  private static Replicas replicas(Map<String, GpuSharing> byUuid) {
+    return new Replicas(CONFIG, GPU, List.of(), byUuid, List.of());
+  }
+
   private boolean hold(GpuSharing under, String... ids) {
     return hold(under, holding(under.resource(), ids));
   }
@@ -198,11 +202,11 @@ class NodeReplicasTest {
     held.restore(
         List.of(new HeldReplica(GPU, "GPU-0::7", 10), new HeldReplica(SHARED, "GPU-0::0", 2)));
     Map<String, GpuSharing> five = byUuid(sharing(GPU, 5));
-    assertThat(held.overfull(GPU, List.of("GPU-0::0", "GPU-0::1"), five, false)).isEmpty();
-    assertThat(held.overfull(GPU, List.of("GPU-0::0", "GPU-0::1", "GPU-0::2"), five, false))
+    assertThat(held.overfull(replicas(five), List.of("GPU-0::0", "GPU-0::1"), false)).isEmpty();
+    assertThat(held.overfull(replicas(five), List.of("GPU-0::0", "GPU-0::1", "GPU-0::2"), false))
         .hasValue("GPU-0");
     // What is picked again is free of its earlier holder.
-    assertThat(held.overfull(GPU, List.of("GPU-0::0", "GPU-0::7"), five, false)).isEmpty();
+    assertThat(held.overfull(replicas(five), List.of("GPU-0::0", "GPU-0::7"), false)).isEmpty();
   }
 
   @Test
@@ -296,7 +300,7 @@ class NodeReplicasTest {
     Holding statefulSets = holding(GPU, "GPU-0::2").toBuilder().setPod("db-0").build();
     hold(sharing(GPU, 10), statefulSets);
     Map<String, GpuSharing> four = byUuid(sharing(GPU, 4));
-    assertThat(held.allocated(GPU, List.of("GPU-0::2"), four, "", OptionalLong.empty())).isTrue();
+    held.allocated(replicas(four), List.of("GPU-0::2"), "", OptionalLong.empty());
     // What an Allocate has changed is published with the next List.
     assertThat(held.update(List.of(statefulSets), true, four, nowMs)).isTrue();
     assertThat(held.update(List.of(statefulSets), true, four, nowMs)).isFalse();
@@ -315,8 +319,8 @@ class NodeReplicasTest {
   void leftByAnInitContainer_isHeldUntilItsPodEnds() {
     GpuSharing ten = sharing(GPU, 10);
     List<String> eight = IntStream.range(0, 8).mapToObj(i -> "GPU-0::" + i).toList();
-    held.allocated(GPU, eight, byUuid(ten), "ns/p", OptionalLong.empty());
-    held.allocated(GPU, eight.subList(2, 4), byUuid(ten), "", OptionalLong.empty());
+    held.allocated(replicas(byUuid(ten)), eight, "ns/p", OptionalLong.empty());
+    held.allocated(replicas(byUuid(ten)), eight.subList(2, 4), "", OptionalLong.empty());
     Holding app =
         holding(GPU, "GPU-0::2", "GPU-0::3").toBuilder()
             .setNamespace("ns")
@@ -364,7 +368,7 @@ class NodeReplicasTest {
   void replicasOfTwoPods_besideThoseOfOtherConfigs_keepTheirParts() {
     GpuSharing four = sharing(GPU, 4);
     hold(sharing(GPU, 10), tenths("p"), tenths("q"));
-    held.allocated(GPU, List.of("GPU-0::4"), byUuid(four), "", OptionalLong.empty());
+    held.allocated(replicas(byUuid(four)), List.of("GPU-0::4"), "", OptionalLong.empty());
     Holding quarter = holding(GPU, "GPU-0::4").toBuilder().setPod("r").build();
     // The kubelet lists pods in any order.
     hold(four, tenths("q"), quarter, tenths("p"));
@@ -408,17 +412,17 @@ class NodeReplicasTest {
     String[] ids = ReplicaIds.of("GPU-0", ten, Set.of(), Set.of()).toArray(String[]::new);
     List<String> four = List.of(ids).subList(3, 7);
     List<String> five = List.of(ids).subList(3, 8);
-    assertThat(held.overfull(GPU, four, byUuid(ten), false)).isEmpty();
-    assertThat(held.overfull(GPU, five, byUuid(ten), false)).hasValue("GPU-0");
+    assertThat(held.overfull(replicas(byUuid(ten)), four, false)).isEmpty();
+    assertThat(held.overfull(replicas(byUuid(ten)), five, false)).hasValue("GPU-0");
     // The extender knows sooner when one of the pods ends.
-    assertThat(held.overfull(GPU, five, byUuid(ten), true)).isEmpty();
+    assertThat(held.overfull(replicas(byUuid(ten)), five, true)).isEmpty();
     assertThat(held.duplicates()).isEqualTo(3);
-    assertThat(held.duplicates(GPU, byUuid(ten))).isEqualTo(Map.of("GPU-0", 3));
-    assertThat(held.duplicates(GPU, byUuid(sharing(GPU, 5)))).as("withheld").isEmpty();
+    assertThat(held.duplicates(replicas(byUuid(ten)))).isEqualTo(Map.of("GPU-0", 3));
+    assertThat(held.duplicates(replicas(byUuid(sharing(GPU, 5))))).as("withheld").isEmpty();
     // The extender knows of earlier replicas what the node withholds, and no more.
     Map<String, GpuSharing> fifths = byUuid(sharing(GPU, 5));
-    assertThat(held.overfull(GPU, List.of("GPU-0::3", "GPU-0::4"), fifths, true)).isEmpty();
-    assertThat(held.overfull(GPU, List.of("GPU-0::3", "GPU-0::4", "GPU-0::5"), fifths, true))
+    assertThat(held.overfull(replicas(fifths), List.of("GPU-0::3", "GPU-0::4"), true)).isEmpty();
+    assertThat(held.overfull(replicas(fifths), List.of("GPU-0::3", "GPU-0::4", "GPU-0::5"), true))
         .hasValue("GPU-0");
   }
 

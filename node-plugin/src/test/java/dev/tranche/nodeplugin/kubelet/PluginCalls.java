@@ -16,9 +16,6 @@ import java.util.Optional;
 
 /** The plugin's answers to the kubelet, in the order of {@link DevicePluginServer}, without I/O. */
 public final class PluginCalls {
-  /** The replicas that a granted pick counts as. */
-  public record Answer(Allocation.Verdict verdict, Replicas pickedFrom) {}
-
   private final HeldReplicas held;
   private final Assignments assignments = new Assignments();
   private final Map<String, ResourceCalls> byResource = new HashMap<>();
@@ -86,9 +83,8 @@ public final class PluginCalls {
   }
 
   /** Answers Allocate; empty if the resource is not advertised. */
-  public Optional<Answer> allocate(String resource, List<String> ids, long nowMs) {
+  public Optional<Allocation.Verdict> allocate(String resource, List<String> ids, long nowMs) {
     return Optional.ofNullable(byResource.get(resource))
-        .map(calls -> calls.allocate(ids, Hardware.NONE, nowMs))
-        .map(answer -> new Answer(answer.verdict(), answer.pickedFrom()));
+        .map(calls -> calls.allocate(ids, Hardware.NONE, nowMs));
   }
 }

@@ -21,15 +21,6 @@ import org.jspecify.annotations.Nullable;
  * Kubelet}, without sockets.
  */
 public final class SimulatedCalls {
-  /**
-   * An answer to Allocate.
-   *
-   * @param refusal empty if it was granted
-   * @param counted the replicas that the pick counts as
-   * @param podOfInit if it was for an ordinary init container; else empty
-   */
-  public record Answer(String refusal, Replicas counted, String podOfInit) {}
-
   /** What a List has shown. */
   public record ReadBack(List<Holding> holdings, boolean complete, boolean confirmed) {}
 
@@ -118,17 +109,14 @@ public final class SimulatedCalls {
         .ids();
   }
 
-  /** Answers Allocate; empty if the resource is not advertised. */
-  public Optional<Answer> allocate(String resource, List<String> ids, long nowMs) {
-    return Optional.ofNullable(byResource.get(resource))
-        .map(calls -> calls.allocate(ids, Hardware.NONE, nowMs))
-        .map(
-            answer ->
-                new Answer(
-                    answer.verdict() instanceof Allocation.Verdict.Refused refused
-                        ? refused.message()
-                        : "",
-                    answer.pickedFrom(),
-                    answer.podOfInit()));
+  /** Answers Allocate. Returns why it is refused; empty if it is granted. */
+  public String allocate(String resource, List<String> ids, long nowMs) {
+    ResourceCalls calls = byResource.get(resource);
+    if (calls == null) {
+      return "no such resource";
+    }
+    return calls.allocate(ids, Hardware.NONE, nowMs) instanceof Allocation.Verdict.Refused refused
+        ? refused.message()
+        : "";
   }
 }
