@@ -25,6 +25,8 @@ import dev.tranche.nodeplugin.metrics.NodeMetrics;
 import dev.tranche.nodeplugin.mps.MpsAvailability;
 import dev.tranche.nodeplugin.mps.MpsPlan;
 import dev.tranche.nodeplugin.mps.MpsRoot;
+import dev.tranche.nodeplugin.mps.MpsStatus;
+import dev.tranche.nodeplugin.mps.MpsWatch;
 import dev.tranche.nodeplugin.mps.StatusFile;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
 import dev.tranche.nodeplugin.stream.Exchange;
@@ -73,7 +75,9 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
   private final CdiKeeper cdi;
   private final Optional<ReportStreams> streams;
   private final ReportBuilder reports;
-  private final MpsKeeper mps;
+  private final StatusFile mpsStatusFile;
+  private final MpsWatch mpsWatch;
+  private MpsStatus mpsStatus = new MpsStatus.None();
   private final boolean standAlone;
   private final SampleEvents sampleEvents;
   private final ProblemEvents problems = new ProblemEvents(events, metrics);
@@ -133,12 +137,8 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
             .extender()
             .map(at -> new ReportStreams(vertx, options, at, resolver, this, metrics));
     this.standAlone = options.extender().isEmpty();
-    this.mps =
-        new MpsKeeper(
-            vertx,
-            new StatusFile(new MpsRoot(options.mpsRootInContainer())),
-            options.nodeName(),
-            this::publish);
+    this.mpsStatusFile = new StatusFile(new MpsRoot(options.mpsRootInContainer()));
+    this.mpsWatch = new MpsWatch(options.nodeName(), () -> System.nanoTime() / 1_000_000);
     Overuse overuse = new Overuse(options.overuse());
     this.reports =
         new ReportBuilder(options.nodeName(), UUID.randomUUID().toString(), version(), overuse);
@@ -223,7 +223,10 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
     planKeeper.load(
         kept -> {
           MpsPlan earlier = MpsPlan.parse(new String(kept, UTF_8));
-          mpsPlan = mps.serving(earlier) ? earlier : null;
+          boolean serves =
+              mpsStatusFile.read() instanceof MpsStatus.Serving(var lines)
+                  && lines.equals(earlier.lines());
+          mpsPlan = serves ? earlier : null;
         });
   }
 
@@ -239,7 +242,7 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
   /** Checks what no event reports. Must be called every second. */
   void tick() {
     failures.task("the expiry of assignments", this::expire);
-    failures.task("the check of MPS", mps::check);
+    failures.task("the check of MPS", this::checkMps);
     kubelet.check();
     failures.task("the report of problems", this::reportProblems);
     failures.task("the limits of containers", () -> host.expect(state.expectedLimits()));
@@ -255,6 +258,20 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
             .flatMap(problem -> problem)
             .toList());
     problems.report(System.nanoTime() / 1_000_000);
+  }
+
+  private void checkMps() {
+    if (state.mps() instanceof MpsAvailability.NotNeeded) {
+      mpsStatus = new MpsStatus.None();
+      return;
+    }
+    vertx
+        .executeBlocking(mpsStatusFile::read, true)
+        .onSuccess(
+            status -> {
+              mpsStatus = status;
+              publish();
+            });
   }
 
   private void expire() {
@@ -375,7 +392,7 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
   private void updateMps() {
     state.mpsPlan(standAlone).ifPresent(this::planMps);
     MpsAvailability before = state.mps();
-    MpsAvailability now = mps.availability(state.requiredMps(standAlone));
+    MpsAvailability now = mpsWatch.update(state.requiredMps(standAlone), mpsStatus);
     if (now.equals(before)) {
       return;
     }

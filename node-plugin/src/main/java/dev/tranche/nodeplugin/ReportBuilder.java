@@ -11,7 +11,6 @@ import dev.tranche.nodeplugin.gpu.ContainerUse;
 import dev.tranche.nodeplugin.gpu.GpuSharing;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
 import dev.tranche.nodeplugin.gpu.Load;
-import dev.tranche.nodeplugin.gpu.MpsClientLimit;
 import dev.tranche.nodeplugin.gpu.NodeReplicas;
 import dev.tranche.nodeplugin.gpu.Replica.Stage;
 import dev.tranche.nodeplugin.limit.ContainerLimit;
@@ -109,6 +108,8 @@ final class ReportBuilder {
    * @param epochMs milliseconds since 1970 at which the sampling clock was 0
    */
   private Gpu.Builder gpu(GpuSharing sharing, GpuStatus status, long epochMs) {
+    SharingStrategy strategy = strategy(sharing);
+    boolean mps = strategy == SharingStrategy.SHARING_STRATEGY_MPS;
     Gpu.Builder gpu =
         Gpu.newBuilder()
             .setUuid(status.info().uuid())
@@ -121,8 +122,8 @@ final class ReportBuilder {
             .setShared(sharing.shared())
             .setHealth(status.health().healthy() ? Health.HEALTH_HEALTHY : Health.HEALTH_UNHEALTHY)
             .setHealthReason(status.health().reason())
-            .setSharingStrategy(strategy(sharing))
-            .setMaxClients(MpsClientLimit.of(sharing, status.info()))
+            .setSharingStrategy(strategy)
+            .setMaxClients(mps ? status.info().mpsClientsMax() : 0)
             .setCordonReason(overuse.cordonReason(status.info().uuid()))
             .setNumaNode(status.info().numaNode());
     status

@@ -95,7 +95,7 @@ final class SharingPlanner {
   }
 
   private void checkClients(SharedResource entry, GpuInfo gpu) {
-    int most = MpsClientLimit.of(gpu);
+    int most = gpu.mpsClientsMax();
     if (entry.strategy() == SharingStrategy.MPS && entry.replicas() > most) {
       errors.add(
           "%s.replicas is %d, but GPU %d (%s, %s) takes %d MPS clients (48 since Volta, 16 before); lower replicas to %d"

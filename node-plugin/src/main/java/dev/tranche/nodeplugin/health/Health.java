@@ -71,8 +71,7 @@ public sealed interface Health {
 
   /** Returns the health after an error; the quiet period begins again. */
   default Health afterFault(Fault fault, long nowMs) {
-    boolean already = this instanceof Faulty before && before.resetNeeded();
-    if (this instanceof Faulty before && already && !fault.resetNeeded()) {
+    if (this instanceof Faulty before && before.resetNeeded() && !fault.resetNeeded()) {
       return before;
     }
     return new Faulty(fault.sentence(), nowMs, fault.resetNeeded());

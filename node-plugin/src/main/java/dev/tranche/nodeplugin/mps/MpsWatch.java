@@ -30,10 +30,6 @@ public final class MpsWatch {
     this.clockMs = clockMs;
   }
 
-  public MpsAvailability availability() {
-    return availability;
-  }
-
   /** Updates the availability from the plugin's plan and the daemons' last status. */
   public MpsAvailability update(MpsPlan wanted, MpsStatus status) {
     if (!wanted.needed()) {
@@ -65,12 +61,12 @@ public final class MpsWatch {
   private String reason(MpsStatus status) {
     return switch (status) {
       case MpsStatus.None ignored ->
-          "sharing.mps needs an MPS control daemon, and none runs on this node. If the node lacks the"
-              + " label that brings it, run: kubectl label node "
+          "sharing.mps needs an MPS control daemon, and none runs on this node. If the node lacks"
+              + " the label that brings it, run: kubectl label node "
               + node
-              + " nvidia.com/mps.capable=true (tranche.dev/mps-capable=true where GPU Feature Discovery"
-              + " sets the former to false). If it has the label, look at the node's pod of the"
-              + " DaemonSet tranche-mps-control-daemon: kubectl get pods -A -l"
+              + " nvidia.com/mps.capable=true (tranche.dev/mps-capable=true where GPU Feature"
+              + " Discovery sets the former to false). If it has the label, look at the node's pod"
+              + " of the DaemonSet tranche-mps-control-daemon: kubectl get pods -A -l"
               + " app.kubernetes.io/component=mps-control-daemon --field-selector spec.nodeName="
               + node;
       case MpsStatus.Failing failing ->

@@ -28,6 +28,11 @@ public final class StatusFile {
     Files.deleteIfExists(file.path());
   }
 
+  /** Returns the last status, if it was written recently. */
+  public MpsStatus read() {
+    return read(System.nanoTime() / 1_000_000, System.currentTimeMillis());
+  }
+
   /**
    * Returns the last status, if it was written recently. The wall clock may jump, so it judges only
    * the first file that is seen; a later one is as old as the time since it appeared.
@@ -35,7 +40,7 @@ public final class StatusFile {
    * @param clockMs of a monotonic clock
    * @param wallMs milliseconds since 1970
    */
-  public synchronized MpsStatus read(long clockMs, long wallMs) {
+  synchronized MpsStatus read(long clockMs, long wallMs) {
     try {
       BasicFileAttributes now = Files.readAttributes(file.path(), BasicFileAttributes.class);
       String version = now.fileKey() + "@" + now.lastModifiedTime().to(TimeUnit.NANOSECONDS);

@@ -25,6 +25,10 @@ public record GpuInfo(
     int numaNode,
     int computeMajor,
     Mig mig) {
+  private static final int VOLTA_MAJOR = 7;
+  private static final int CLIENTS_SINCE_VOLTA = 48;
+  private static final int CLIENTS_BEFORE_VOLTA = 16;
+
   /** The same device under another index. */
   public GpuInfo withIndex(int other) {
     return new GpuInfo(
@@ -47,6 +51,11 @@ public record GpuInfo(
   /** What makes this a MIG device; empty for a GPU. */
   public Optional<Mig.Device> migDevice() {
     return mig instanceof Mig.Device device ? Optional.of(device) : Optional.empty();
+  }
+
+  /** Returns how many clients an MPS server takes; the fewer if the architecture is unknown. */
+  public int mpsClientsMax() {
+    return computeMajor >= VOLTA_MAJOR ? CLIENTS_SINCE_VOLTA : CLIENTS_BEFORE_VOLTA;
   }
 
   /** Returns its uuid, or that of a MIG device's GPU. */

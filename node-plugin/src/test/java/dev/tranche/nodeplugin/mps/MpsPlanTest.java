@@ -7,7 +7,6 @@ import dev.tranche.nodeplugin.config.Config;
 import dev.tranche.nodeplugin.config.Configs;
 import dev.tranche.nodeplugin.config.Sharing.SharingStrategy;
 import dev.tranche.nodeplugin.gpu.GpuSharing;
-import dev.tranche.nodeplugin.gpu.MpsClientLimit;
 import dev.tranche.nodeplugin.gpu.SharingPlan;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
 import dev.tranche.nodeplugin.nvml.Mig;
@@ -126,7 +125,7 @@ class MpsPlanTest {
   @ParameterizedTest
   @CsvSource({"6, 16", "7, 48", "9, 48", "0, 16"})
   void clientLimit_isOfTheArchitecture(int computeMajor, int clients) {
-    assertThat(MpsClientLimit.of(gpu(0, computeMajor))).isEqualTo(clients);
+    assertThat(gpu(0, computeMajor).mpsClientsMax()).isEqualTo(clients);
   }
 
   @ParameterizedTest

@@ -32,8 +32,9 @@ class MpsWatchTest {
   void missingDaemon_isAwaitedAndThenNamedWithItsCure() {
     assertThat(watch.update(plan(10), NONE)).isEqualTo(new MpsAvailability.Awaited());
     nowMs += MpsWatch.AWAIT_MS;
-    assertThat(watch.update(plan(10), NONE)).isInstanceOf(MpsAvailability.Missing.class);
-    assertThat(watch.availability().reason())
+    MpsAvailability missing = watch.update(plan(10), NONE);
+    assertThat(missing).isInstanceOf(MpsAvailability.Missing.class);
+    assertThat(missing.reason())
         .contains("kubectl label node gpu-node nvidia.com/mps.capable=true")
         .contains("DaemonSet tranche-mps-control-daemon");
   }
