@@ -256,8 +256,8 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
                 state.limitProblem().stream(),
                 LimitGauges.problem(state.containerLimits()).stream())
             .flatMap(problem -> problem)
-            .toList());
-    problems.report(System.nanoTime() / 1_000_000);
+            .toList(),
+        System.nanoTime() / 1_000_000);
   }
 
   private void checkMps() {

@@ -14,6 +14,7 @@ import dev.tranche.nodeplugin.kubelet.Hardware;
 import dev.tranche.nodeplugin.limit.ContainerLimit;
 import dev.tranche.nodeplugin.limit.ExpectedLimit;
 import dev.tranche.nodeplugin.limit.LimitReader;
+import dev.tranche.nodeplugin.limit.NodeLimits;
 import dev.tranche.nodeplugin.nvml.JnaNvml;
 import dev.tranche.nodeplugin.nvml.Nvml;
 import dev.tranche.nodeplugin.nvml.NvmlException;
@@ -87,7 +88,7 @@ final class NodeProcess implements NvmlThread.Listener, NodePlugin.Host {
             new ContainerCgroups(
                 options.limits().cgroups(), options.hostLog(), () -> System.nanoTime() / 1_000_000),
             () -> System.nanoTime() / 1_000_000);
-    this.hardware = Hardware.NONE.withLimits(limitReader.read().node());
+    this.hardware = Hardware.NONE.withLimits(NodeLimits.of(options.limits(), Optional.empty()));
     this.nvml =
         new NvmlThread(
             () -> JnaNvml.open(driverRoot), gpuWatch(), options.sampleIntervalMs(), watchdog, this);

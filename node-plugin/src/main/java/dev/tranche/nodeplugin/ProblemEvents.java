@@ -38,14 +38,13 @@ final class ProblemEvents {
     }
   }
 
-  /** Sets all problems; at most one for each reason. */
-  void update(List<NodeProblem> now) {
+  /**
+   * Takes all problems, at most one for each reason, and writes the events that are due. A problem
+   * that ends between two calls is not reported.
+   */
+  void update(List<NodeProblem> now, long nowMs) {
     current.clear();
     now.forEach(problem -> current.put(problem.reason(), problem));
-  }
-
-  /** Writes the events that are due. A problem that ends between two calls is not reported. */
-  void report(long nowMs) {
     for (Reason reason : Reason.values()) {
       NodeProblem problem = current.get(reason);
       String sentence = problem == null ? null : problem.sentence();

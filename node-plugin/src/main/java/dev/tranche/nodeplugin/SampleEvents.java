@@ -1,18 +1,18 @@
 package dev.tranche.nodeplugin;
 
 import dev.tranche.nodeplugin.events.EventBuffer;
-import dev.tranche.nodeplugin.gpu.ContainerName;
-import dev.tranche.nodeplugin.gpu.ContainerUse;
 import dev.tranche.nodeplugin.gpu.GpuSharing;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
 import dev.tranche.nodeplugin.gpu.HealthChange;
 import dev.tranche.nodeplugin.gpu.NodeReplicas;
-import dev.tranche.nodeplugin.gpu.PodName;
 import dev.tranche.nodeplugin.limit.ContainerLimit;
 import dev.tranche.nodeplugin.metrics.NodeMetrics;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
+import dev.tranche.nodeplugin.usage.ContainerName;
+import dev.tranche.nodeplugin.usage.ContainerUse;
 import dev.tranche.nodeplugin.usage.Grants;
 import dev.tranche.nodeplugin.usage.Overuse;
+import dev.tranche.nodeplugin.usage.PodName;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;

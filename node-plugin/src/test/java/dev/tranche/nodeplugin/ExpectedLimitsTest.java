@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.api.node.Holding;
 import dev.tranche.nodeplugin.config.Sharing.SharingStrategy;
-import dev.tranche.nodeplugin.gpu.ContainerName;
 import dev.tranche.nodeplugin.gpu.GpuSharing;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
 import dev.tranche.nodeplugin.gpu.HeldReplica;
@@ -18,6 +17,7 @@ import dev.tranche.nodeplugin.limit.ExpectedLimit;
 import dev.tranche.nodeplugin.limit.NodeLimits;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
 import dev.tranche.nodeplugin.nvml.Mig;
+import dev.tranche.nodeplugin.usage.ContainerName;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;

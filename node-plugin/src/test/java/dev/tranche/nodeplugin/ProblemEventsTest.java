@@ -24,12 +24,10 @@ class ProblemEventsTest {
 
   @Test
   void problem_isToldWhenItBeginsAndEnds_andCountedMeanwhile() {
-    problems.update(load("three GPUs"));
-    problems.report(0);
-    problems.report(500_000);
+    problems.update(load("three GPUs"), 0);
+    problems.update(load("three GPUs"), 500_000);
     assertThat(metrics.scrape()).contains("problems{reason=\"GpuLoadUnreadable\"} 3.0");
-    problems.update(List.of());
-    problems.report(1_000_000);
+    problems.update(List.of(), 1_000_000);
     assertThat(metrics.scrape()).contains("problems{reason=\"GpuLoadUnreadable\"} 0.0");
     assertThat(told())
         .containsExactly(
@@ -39,8 +37,7 @@ class ProblemEventsTest {
   @Test
   void flappingProblem_isToldOnceAMinute() {
     for (int second = 0; second < 120; second++) {
-      problems.update(second % 2 == 0 ? load("a") : List.of());
-      problems.report(second * 1_000L);
+      problems.update(second % 2 == 0 ? load("a") : List.of(), second * 1_000L);
     }
     assertThat(told()).hasSizeLessThanOrEqualTo(2);
   }

@@ -1,6 +1,5 @@
 package dev.tranche.simulate;
 
-import dev.tranche.nodeplugin.gpu.ContainerUse;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
 import dev.tranche.nodeplugin.gpu.Load;
 import dev.tranche.nodeplugin.health.Fault;
@@ -8,6 +7,7 @@ import dev.tranche.nodeplugin.health.Health;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
 import dev.tranche.nodeplugin.nvml.GpuReading;
 import dev.tranche.nodeplugin.nvml.Mig;
+import dev.tranche.nodeplugin.usage.ContainerUse;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 

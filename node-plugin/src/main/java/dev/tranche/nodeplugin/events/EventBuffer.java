@@ -2,8 +2,8 @@ package dev.tranche.nodeplugin.events;
 
 import dev.tranche.api.Printable;
 import dev.tranche.api.node.NodeEvent;
-import dev.tranche.nodeplugin.gpu.PodName;
 import dev.tranche.nodeplugin.metrics.NodeMetrics;
+import dev.tranche.nodeplugin.usage.PodName;
 import java.util.ArrayDeque;
 import java.util.Collection;
 import java.util.Deque;

@@ -3,7 +3,6 @@ package dev.tranche.nodeplugin.file;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import java.io.IOException;
-import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
@@ -30,23 +29,17 @@ public record AtomicFile(Path path) {
     Path folder = path.toAbsolutePath().resolveSibling("");
     Files.createDirectories(folder);
     Path fresh = path.resolveSibling(path.getFileName() + ".new");
-    try (FileChannel out =
-        FileChannel.open(
-            fresh,
-            StandardOpenOption.CREATE,
-            StandardOpenOption.TRUNCATE_EXISTING,
-            StandardOpenOption.WRITE)) {
-      ByteBuffer rest = ByteBuffer.wrap(content);
-      while (rest.hasRemaining()) {
-        out.write(rest);
-      }
-      // Without it a crash of the node may leave an empty file under the new name.
-      out.force(true);
-    }
+    Files.write(fresh, content);
+    // Without it a crash of the node may leave an empty file under the new name.
+    force(fresh);
     Files.setPosixFilePermissions(fresh, READABLE);
     Files.move(fresh, path, StandardCopyOption.ATOMIC_MOVE);
-    try (FileChannel names = FileChannel.open(folder, StandardOpenOption.READ)) {
-      names.force(true);
+    force(folder);
+  }
+
+  private static void force(Path fileOrFolder) throws IOException {
+    try (FileChannel written = FileChannel.open(fileOrFolder, StandardOpenOption.READ)) {
+      written.force(true);
     }
   }
 

@@ -9,6 +9,8 @@ import dev.tranche.nodeplugin.nvml.GpuReading;
 import dev.tranche.nodeplugin.nvml.Mig;
 import dev.tranche.nodeplugin.nvml.Nvml;
 import dev.tranche.nodeplugin.nvml.NvmlException;
+import dev.tranche.nodeplugin.usage.ContainerUse;
+import dev.tranche.nodeplugin.usage.UsageReader;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -26,7 +28,7 @@ final class GpuSampler {
   static final int FAILED_SAMPLES_MAX = 3;
 
   private final HealthOptions options;
-  private final ContainerUses usage;
+  private final UsageReader usage;
   private final LongSupplier clockMs;
   private final GpuFailures failures;
   private final Map<String, Long> eccErrors = new HashMap<>();
@@ -35,8 +37,7 @@ final class GpuSampler {
   // By uuid: why the load of a GPU that answers cannot be read.
   private final Map<String, String> unreadable = new TreeMap<>();
 
-  GpuSampler(
-      HealthOptions options, ContainerUses usage, LongSupplier clockMs, GpuFailures failures) {
+  GpuSampler(HealthOptions options, UsageReader usage, LongSupplier clockMs, GpuFailures failures) {
     this.options = options;
     this.usage = usage;
     this.clockMs = clockMs;
@@ -59,11 +60,6 @@ final class GpuSampler {
             "the load of %s cannot be read, so placement there uses only grants: %s"
                 .formatted(
                     String.join(", ", unreadable.keySet()), unreadable.values().iterator().next()));
-  }
-
-  /** Called when every GPU has been sampled. */
-  void sampled() {
-    usage.sampled();
   }
 
   /**

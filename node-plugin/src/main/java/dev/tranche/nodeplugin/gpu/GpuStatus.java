@@ -2,6 +2,7 @@ package dev.tranche.nodeplugin.gpu;
 
 import dev.tranche.nodeplugin.health.Health;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
+import dev.tranche.nodeplugin.usage.ContainerUse;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 

@@ -6,6 +6,7 @@ import dev.tranche.nodeplugin.nvml.GpuEvent;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
 import dev.tranche.nodeplugin.nvml.Nvml;
 import dev.tranche.nodeplugin.nvml.NvmlException;
+import dev.tranche.nodeplugin.usage.UsageReader;
 import dev.tranche.process.meters.Failures;
 import java.util.HashSet;
 import java.util.LinkedHashSet;
@@ -38,7 +39,7 @@ public final class GpuWatch {
   private final GpuSampler sampler;
   private final GpuErrors errors;
   private final ErrorWatch errorWatch;
-  private final ContainerUses usage;
+  private final UsageReader usage;
   private final GpuFailures failures;
   // By index: why a GPU, or a MIG device of it, did not tell its identity at the last listing.
   private final Map<Integer, String> unidentified = new TreeMap<>();
@@ -55,7 +56,7 @@ public final class GpuWatch {
    * @param failures counts bugs that one GPU causes
    */
   public GpuWatch(
-      HealthOptions options, ContainerUses usage, LongSupplier clockMs, Failures failures) {
+      HealthOptions options, UsageReader usage, LongSupplier clockMs, Failures failures) {
     this.options = options;
     this.clockMs = clockMs;
     this.usage = usage;
@@ -225,7 +226,7 @@ public final class GpuWatch {
               }
             });
     errorWatch.retry(session);
-    sampler.sampled();
+    usage.sampled();
   }
 
   /**

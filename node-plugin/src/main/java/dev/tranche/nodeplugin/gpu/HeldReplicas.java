@@ -3,6 +3,7 @@ package dev.tranche.nodeplugin.gpu;
 import dev.tranche.api.GpuPart;
 import dev.tranche.api.ReplicaId;
 import dev.tranche.api.node.Holding;
+import dev.tranche.nodeplugin.usage.ContainerName;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;

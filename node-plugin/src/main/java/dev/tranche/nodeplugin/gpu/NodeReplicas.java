@@ -26,10 +26,7 @@ import java.util.stream.Stream;
  * @param sharing of every GPU, by uuid
  */
 public record NodeReplicas(
-    Config config,
-    List<GpuStatus> gpus,
-    Map<String, GpuSharing> sharing,
-    List<Replicas> byResource) {
+    Config config, Map<String, GpuSharing> sharing, List<Replicas> byResource) {
   /**
    * Creates the replicas.
    *
@@ -47,7 +44,7 @@ public record NodeReplicas(
     ofOurs.forEach(h -> resources.add(h.resource()));
     List<Replicas> byResource =
         resources.stream().map(name -> replicas(config, name, gpus, sharing, ofOurs)).toList();
-    return new NodeReplicas(config, gpus, sharing, byResource);
+    return new NodeReplicas(config, sharing, byResource);
   }
 
   private static Replicas replicas(
@@ -57,20 +54,18 @@ public record NodeReplicas(
       Map<String, GpuSharing> sharing,
       List<HeldReplica> held) {
     List<Replica> all = new ArrayList<>();
-    List<GpuStatus> own = new ArrayList<>();
     Map<String, GpuSharing> ownSharing = new HashMap<>();
     for (GpuStatus gpu : gpus) {
       String uuid = gpu.info().uuid();
       List<HeldReplica> here = held.stream().filter(h -> h.uuid().equals(uuid)).toList();
       GpuSharing how = sharing.getOrDefault(uuid, GpuSharing.unshared(""));
       if (how.resource().equals(resource)) {
-        own.add(gpu);
         ownSharing.put(uuid, how);
         all.addAll(currentReplicas(gpu, how, here));
       }
       all.addAll(retired(gpu, how, resource, here));
     }
-    return new Replicas(config, resource, own, ownSharing, all);
+    return new Replicas(config, resource, ownSharing, all);
   }
 
   /**
@@ -94,7 +89,7 @@ public record NodeReplicas(
     List<Replica> replicas = new ArrayList<>();
     for (String id : ReplicaIds.of(gpu.info().uuid(), how, own, taken)) {
       boolean offered = own.contains(id) || freeReplicas-- > 0;
-      replicas.add(new Replica(id, gpu, how.shared(), offered ? Stage.OFFERED : Stage.WITHHELD));
+      replicas.add(new Replica(id, gpu, offered ? Stage.OFFERED : Stage.WITHHELD));
     }
     return replicas;
   }
@@ -106,13 +101,13 @@ public record NodeReplicas(
         .map(HeldReplica::id)
         .distinct()
         .sorted()
-        .map(id -> new Replica(id, gpu, !id.equals(gpu.info().uuid()), Stage.RETIRED))
+        .map(id -> new Replica(id, gpu, Stage.RETIRED))
         .toList();
   }
 
   /** Returns a copy in which every GPU that is not among these is unhealthy. */
   public NodeReplicas healthyOnly(Set<String> uuids, String reason) {
-    if (gpus.stream().allMatch(gpu -> uuids.contains(gpu.info().uuid()))) {
+    if (uuids.containsAll(sharing.keySet())) {
       return this;
     }
     UnaryOperator<GpuStatus> mark =
@@ -121,10 +116,7 @@ public record NodeReplicas(
                 ? gpu
                 : gpu.withHealth(gpu.health().afterFailedProbe(reason));
     return new NodeReplicas(
-        config,
-        gpus.stream().map(mark).toList(),
-        sharing,
-        byResource.stream().map(r -> r.mapGpus(mark)).toList());
+        config, sharing, byResource.stream().map(r -> r.mapGpus(mark)).toList());
   }
 
   /** Returns how many replicas of one GPU are withheld. */

@@ -3,10 +3,9 @@ package dev.tranche.nodeplugin.gpu;
 /**
  * One device that the plugin advertises to the kubelet.
  *
- * @param shared whether its GPU has more replicas
  * @param stage whether new pods may have it
  */
-public record Replica(String id, GpuStatus gpu, boolean shared, Stage stage) {
+public record Replica(String id, GpuStatus gpu, Stage stage) {
   /** Whether a replica belongs to the current config or an earlier one. */
   public enum Stage {
     /** Of this config, available to any pod. */

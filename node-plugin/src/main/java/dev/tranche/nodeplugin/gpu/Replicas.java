@@ -1,6 +1,5 @@
 package dev.tranche.nodeplugin.gpu;
 
-import dev.tranche.api.ReplicaId;
 import dev.tranche.nodeplugin.config.Config;
 import dev.tranche.nodeplugin.gpu.Replica.Stage;
 import java.util.List;
@@ -8,39 +7,29 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.UnaryOperator;
+import java.util.stream.Stream;
 
 /**
  * The replicas of one extended resource on this node.
  *
- * @param gpus of this resource, in NVML's order
- * @param sharing of each of them, by uuid
- * @param all GPU by GPU, including those of an earlier config until they are free
+ * @param sharing of its GPUs, by uuid
+ * @param all GPU by GPU in NVML's order, including those of an earlier config until they are free
  */
 public record Replicas(
-    Config config,
-    String resource,
-    List<GpuStatus> gpus,
-    Map<String, GpuSharing> sharing,
-    List<Replica> all) {
+    Config config, String resource, Map<String, GpuSharing> sharing, List<Replica> all) {
   /** The GPU that an id is a replica of; empty if this config makes no such replica. */
   public Optional<GpuStatus> gpuOf(String id) {
-    String uuid = ReplicaId.uuidOf(id);
-    return gpus.stream()
-        .filter(gpu -> gpu.info().uuid().equals(uuid))
-        .filter(gpu -> hasReplica(id))
-        .findFirst();
+    return current().filter(r -> r.id().equals(id)).map(Replica::gpu).findFirst();
+  }
+
+  private Stream<Replica> current() {
+    return all.stream().filter(r -> r.stage() != Stage.RETIRED);
   }
 
   Replicas mapGpus(UnaryOperator<GpuStatus> change) {
     List<Replica> changed =
-        all.stream()
-            .map(r -> new Replica(r.id(), change.apply(r.gpu()), r.shared(), r.stage()))
-            .toList();
-    return new Replicas(config, resource, gpus.stream().map(change).toList(), sharing, changed);
-  }
-
-  private boolean hasReplica(String id) {
-    return all.stream().anyMatch(r -> r.id().equals(id) && r.stage() != Stage.RETIRED);
+        all.stream().map(r -> new Replica(r.id(), change.apply(r.gpu()), r.stage())).toList();
+    return new Replicas(config, resource, sharing, changed);
   }
 
   /** Returns those of the ids that are replicas of this config. */
@@ -55,7 +44,7 @@ public record Replicas(
   }
 
   private List<String> currentIds() {
-    return all.stream().filter(r -> r.stage() != Stage.RETIRED).map(Replica::id).toList();
+    return current().map(Replica::id).toList();
   }
 
   /** Returns whether a container may have at most one shared replica. */

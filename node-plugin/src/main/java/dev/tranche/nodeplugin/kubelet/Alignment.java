@@ -1,9 +1,9 @@
 package dev.tranche.nodeplugin.kubelet;
 
 import dev.tranche.nodeplugin.gpu.GpuLinkScores;
-import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -52,11 +52,10 @@ final class Alignment {
   }
 
   private int maskOf(Collection<String> some) {
-    int mask = 0;
-    for (int i = 0; i < uuids.size(); i++) {
-      mask |= some.contains(uuids.get(i)) ? 1 << i : 0;
-    }
-    return mask;
+    return IntStream.range(0, uuids.size())
+        .filter(i -> some.contains(uuids.get(i)))
+        .map(i -> 1 << i)
+        .sum();
   }
 
   private int points(int gpu, int others, GpuLinkScores linkScores) {
@@ -154,12 +153,9 @@ final class Alignment {
   }
 
   private List<String> uuidsOf(int set) {
-    List<String> chosen = new ArrayList<>();
-    for (int i = 0; i < uuids.size(); i++) {
-      if ((set >> i & 1) != 0) {
-        chosen.add(uuids.get(i));
-      }
-    }
-    return chosen;
+    return IntStream.range(0, uuids.size())
+        .filter(i -> (set >> i & 1) != 0)
+        .mapToObj(uuids::get)
+        .toList();
   }
 }

@@ -6,6 +6,7 @@ import dev.tranche.api.kubelet.NUMANode;
 import dev.tranche.api.kubelet.TopologyInfo;
 import dev.tranche.nodeplugin.gpu.Replica;
 import dev.tranche.nodeplugin.gpu.Replicas;
+import dev.tranche.nodeplugin.nvml.GpuInfo;
 
 /** Converts the replicas to a ListAndWatch response. */
 final class DeviceList {
@@ -22,11 +23,12 @@ final class DeviceList {
         Device.newBuilder()
             .setID(replica.id())
             .setHealth(replica.healthy() ? "Healthy" : "Unhealthy");
-    int numaNode = replica.gpu().info().numaNode();
+    GpuInfo gpu = replica.gpu().info();
+    boolean shared = !replica.id().equals(gpu.uuid());
     // With a topology policy, the kubelet would take all shared replicas of a NUMA node without
     // asking the plugin which ones to take.
-    if (!replica.shared() && numaNode >= 0) {
-      NUMANode node = NUMANode.newBuilder().setID(numaNode).build();
+    if (!shared && gpu.numaNode() >= 0) {
+      NUMANode node = NUMANode.newBuilder().setID(gpu.numaNode()).build();
       device.setTopology(TopologyInfo.newBuilder().addNodes(node));
     }
     return device.build();

@@ -20,9 +20,11 @@ record GrantedShare(GpuInfo gpu, GpuSharing how, GpuPart part) {
   static List<GrantedShare> of(Replicas replicas, Collection<String> ids) {
     Map<String, Integer> byUuid =
         ids.stream().collect(Collectors.toMap(ReplicaId::uuidOf, id -> 1, Integer::sum));
-    return replicas.gpus().stream()
-        .filter(gpu -> byUuid.containsKey(gpu.info().uuid()))
-        .map(gpu -> of(replicas, gpu.info(), byUuid.getOrDefault(gpu.info().uuid(), 0)))
+    return replicas.all().stream()
+        .map(replica -> replica.gpu().info())
+        .distinct()
+        .filter(gpu -> byUuid.containsKey(gpu.uuid()))
+        .map(gpu -> of(replicas, gpu, byUuid.getOrDefault(gpu.uuid(), 0)))
         .toList();
   }
 

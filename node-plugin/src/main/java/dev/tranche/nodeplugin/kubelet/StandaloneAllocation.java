@@ -27,17 +27,13 @@ import java.util.Set;
  */
 final class StandaloneAllocation {
   private final Replicas replicas;
-  private final Comparator<Integer> byAllocated;
+  private final boolean packed;
   private final Map<String, Integer> allocated = new HashMap<>();
   private final Map<String, Integer> picked = new HashMap<>();
 
   private StandaloneAllocation(Replicas replicas) {
     this.replicas = replicas;
-    Comparator<Integer> least = Comparator.naturalOrder();
-    this.byAllocated =
-        replicas.config().sharedAllocationPolicy() == SharedAllocationPolicy.PACKED
-            ? least.reversed()
-            : least;
+    this.packed = replicas.config().sharedAllocationPolicy() == SharedAllocationPolicy.PACKED;
   }
 
   /**
@@ -78,8 +74,11 @@ final class StandaloneAllocation {
 
   /** Returns whether all are whole GPUs: neither replicas of shared GPUs nor MIG devices. */
   static boolean wholeGpus(Replicas replicas, List<String> available) {
-    return replicas.gpus().stream().allMatch(gpu -> gpu.info().migDevice().isEmpty())
-        && available.stream().allMatch(id -> id.equals(ReplicaId.uuidOf(id)));
+    return available.stream()
+        .allMatch(
+            id ->
+                id.equals(ReplicaId.uuidOf(id))
+                    && replicas.gpuOf(id).flatMap(gpu -> gpu.info().migDevice()).isEmpty());
   }
 
   /**
@@ -104,7 +103,6 @@ final class StandaloneAllocation {
     while (chosen.size() < size && !candidates.isEmpty()) {
       chosen.add(next(candidates));
     }
-    boolean packed = replicas.config().sharedAllocationPolicy() == SharedAllocationPolicy.PACKED;
     return new Answer(chosen, packed ? Outcome.PACKED : Outcome.DISTRIBUTED);
   }
 
@@ -117,8 +115,9 @@ final class StandaloneAllocation {
    * fewest picked replicas.
    */
   private String next(Map<String, Deque<String>> candidates) {
-    Comparator<String> byPolicy =
-        Comparator.comparing(uuid -> allocated.getOrDefault(uuid, 0), byAllocated);
+    Comparator<String> byAllocated =
+        Comparator.comparingInt(uuid -> allocated.getOrDefault(uuid, 0));
+    Comparator<String> byPolicy = packed ? byAllocated.reversed() : byAllocated;
     String best =
         candidates.keySet().stream()
             .min(byPolicy.thenComparing(uuid -> picked.getOrDefault(uuid, 0)))

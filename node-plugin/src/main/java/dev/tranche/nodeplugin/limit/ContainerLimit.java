@@ -1,7 +1,7 @@
 package dev.tranche.nodeplugin.limit;
 
-import dev.tranche.nodeplugin.gpu.ContainerName;
 import dev.tranche.nodeplugin.nvml.GpuReading;
+import dev.tranche.nodeplugin.usage.ContainerName;
 import java.util.Locale;
 
 /**

@@ -1,6 +1,6 @@
 package dev.tranche.nodeplugin.limit;
 
-import dev.tranche.nodeplugin.gpu.ContainerName;
+import dev.tranche.nodeplugin.usage.ContainerName;
 
 /**
  * The limit that a container should have on a GPU.

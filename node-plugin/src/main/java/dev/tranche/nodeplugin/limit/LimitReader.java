@@ -2,13 +2,13 @@ package dev.tranche.nodeplugin.limit;
 
 import dev.tranche.api.LimitRequest;
 import dev.tranche.nodeplugin.config.Options.LimitOptions;
-import dev.tranche.nodeplugin.gpu.ContainerName;
 import dev.tranche.nodeplugin.limit.ContainerLimit.Limited;
 import dev.tranche.nodeplugin.nvml.GpuReading;
 import dev.tranche.nodeplugin.nvml.MemoryLimit;
 import dev.tranche.nodeplugin.nvml.Nvml;
 import dev.tranche.nodeplugin.nvml.NvmlException;
 import dev.tranche.nodeplugin.usage.ContainerCgroups;
+import dev.tranche.nodeplugin.usage.ContainerName;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -55,11 +55,6 @@ public final class LimitReader {
   /** Sets which containers should have a limit. Any thread may call this. */
   public void expect(List<ExpectedLimit> now) {
     expected = List.copyOf(now);
-  }
-
-  /** Returns what was read last. */
-  public Result read() {
-    return read;
   }
 
   /** NVML was started, maybe with another driver. */

@@ -19,7 +19,8 @@ public record NodeLimits(boolean required, boolean optOut, Optional<String> node
   /** Shares have no limit. */
   public static final NodeLimits NONE = new NodeLimits(false, true, Optional.empty());
 
-  static NodeLimits of(LimitOptions options, Optional<String> nodeObstacle) {
+  /** Returns them by these options. */
+  public static NodeLimits of(LimitOptions options, Optional<String> nodeObstacle) {
     return new NodeLimits(options.required(), options.optOut(), nodeObstacle);
   }
 

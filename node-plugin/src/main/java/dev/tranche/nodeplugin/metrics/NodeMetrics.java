@@ -1,12 +1,12 @@
 package dev.tranche.nodeplugin.metrics;
 
-import dev.tranche.nodeplugin.gpu.ContainerName;
-import dev.tranche.nodeplugin.gpu.ContainerUse;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
 import dev.tranche.nodeplugin.gpu.Load;
 import dev.tranche.nodeplugin.nvml.Gpm;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
 import dev.tranche.nodeplugin.nvml.GpuReading;
+import dev.tranche.nodeplugin.usage.ContainerName;
+import dev.tranche.nodeplugin.usage.ContainerUse;
 import dev.tranche.process.listen.ConnectionLimits;
 import dev.tranche.process.listen.LimitedTransport;
 import dev.tranche.process.listen.ListeningPort;

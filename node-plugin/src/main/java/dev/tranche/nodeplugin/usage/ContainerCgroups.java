@@ -1,6 +1,5 @@
 package dev.tranche.nodeplugin.usage;
 
-import dev.tranche.nodeplugin.gpu.ContainerName;
 import java.io.IOException;
 import java.nio.file.FileVisitResult;
 import java.nio.file.Files;

@@ -2,8 +2,6 @@ package dev.tranche.nodeplugin.usage;
 
 import dev.tranche.api.ReplicaId;
 import dev.tranche.api.node.Holding;
-import dev.tranche.nodeplugin.gpu.ContainerName;
-import dev.tranche.nodeplugin.gpu.PodName;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;

@@ -1,9 +1,6 @@
 package dev.tranche.nodeplugin.usage;
 
 import dev.tranche.nodeplugin.config.OveruseOptions;
-import dev.tranche.nodeplugin.gpu.ContainerName;
-import dev.tranche.nodeplugin.gpu.ContainerUse;
-import dev.tranche.nodeplugin.gpu.PodName;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;

@@ -1,7 +1,5 @@
 package dev.tranche.nodeplugin.usage;
 
-import dev.tranche.nodeplugin.gpu.ContainerName;
-import dev.tranche.nodeplugin.gpu.PodName;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

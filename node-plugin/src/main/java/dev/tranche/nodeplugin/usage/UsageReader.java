@@ -1,9 +1,6 @@
 package dev.tranche.nodeplugin.usage;
 
 import dev.tranche.nodeplugin.file.FileAccess;
-import dev.tranche.nodeplugin.gpu.ContainerName;
-import dev.tranche.nodeplugin.gpu.ContainerUse;
-import dev.tranche.nodeplugin.gpu.ContainerUses;
 import dev.tranche.nodeplugin.nvml.GpuProcess;
 import dev.tranche.nodeplugin.nvml.GpuReading;
 import java.nio.file.Path;
@@ -22,7 +19,7 @@ import java.util.function.LongSupplier;
  * host itself, and MPS servers, whose memory is their clients'. Confined to the thread that calls
  * NVML.
  */
-public final class UsageReader implements ContainerUses {
+public final class UsageReader {
   /** How long the owner of a pid is cached; a pid may be another process's by then. */
   private static final long OWNER_CACHE_MS = 10_000;
 
@@ -49,12 +46,12 @@ public final class UsageReader implements ContainerUses {
     this.clockMs = clockMs;
   }
 
-  @Override
+  /** Returns why the pods of processes cannot be found; empty if they can. */
   public Optional<String> problem() {
     return names.problem();
   }
 
-  @Override
+  /** Returns the use of one GPU by container; in sum no more than the reading of the same GPU. */
   public List<ContainerUse> of(List<GpuProcess> processes, GpuReading reading) {
     if (processes.isEmpty()) {
       return List.of();
@@ -117,8 +114,7 @@ public final class UsageReader implements ContainerUses {
     return proc.resolve(Integer.toString(pid));
   }
 
-  /** Forgets processes that are on no GPU. */
-  @Override
+  /** Called when every GPU has been sampled. Forgets processes that are on no GPU. */
   public void sampled() {
     owners.keySet().retainAll(seenPids);
     seenPids.clear();

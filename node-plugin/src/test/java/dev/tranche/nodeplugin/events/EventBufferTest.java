@@ -3,8 +3,8 @@ package dev.tranche.nodeplugin.events;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.api.node.NodeEvent;
-import dev.tranche.nodeplugin.gpu.PodName;
 import dev.tranche.nodeplugin.metrics.NodeMetrics;
+import dev.tranche.nodeplugin.usage.PodName;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 

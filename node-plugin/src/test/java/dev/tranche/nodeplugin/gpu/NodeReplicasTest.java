@@ -48,7 +48,7 @@ class NodeReplicasTest {
   }
 
   private static Replicas replicas(Map<String, GpuSharing> byUuid) {
-    return new Replicas(CONFIG, GPU, List.of(), byUuid, List.of());
+    return new Replicas(CONFIG, GPU, byUuid, List.of());
   }
 
   private boolean hold(GpuSharing under, String... ids) {

@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Test;
 class DeviceListTest {
   @Test
   void unsharedGpu_tellsItsNumaNode() {
-    Device device = device("GPU-0", false, 1);
+    Device device = device("GPU-0", 1);
     assertThat(device.getTopology().getNodesList())
         .singleElement()
         .satisfies(node -> assertThat(node.getID()).isEqualTo(1));
@@ -26,21 +26,17 @@ class DeviceListTest {
 
   @Test
   void sharedReplica_andUnknownNumaNode_tellNone() {
-    assertThat(device("GPU-0::3", true, 1).hasTopology()).isFalse();
-    assertThat(device("GPU-0", false, -1).hasTopology()).isFalse();
+    assertThat(device("GPU-0::3", 1).hasTopology()).isFalse();
+    assertThat(device("GPU-0", -1).hasTopology()).isFalse();
   }
 
-  private static Device device(String id, boolean shared, int numaNode) {
+  private static Device device(String id, int numaNode) {
     var info = new GpuInfo(0, "GPU-0", "Tesla T4", 0, 0, 0, numaNode, 7, Mig.OFF);
     var gpu = new GpuStatus(info, new Health.Healthy(), null);
     var config = Configs.of();
     var replicas =
         new Replicas(
-            config,
-            "nvidia.com/gpu",
-            List.of(gpu),
-            Map.of(),
-            List.of(new Replica(id, gpu, shared, Stage.OFFERED)));
+            config, "nvidia.com/gpu", Map.of(), List.of(new Replica(id, gpu, Stage.OFFERED)));
     return DeviceList.of(replicas).getDevices(0);
   }
 }

@@ -5,11 +5,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.nodeplugin.FakeNvml;
 import dev.tranche.nodeplugin.config.Options.LimitOptions;
-import dev.tranche.nodeplugin.gpu.ContainerName;
 import dev.tranche.nodeplugin.limit.ContainerLimit.Limited;
 import dev.tranche.nodeplugin.nvml.JnaNvml;
 import dev.tranche.nodeplugin.nvml.Nvml;
 import dev.tranche.nodeplugin.usage.ContainerCgroups;
+import dev.tranche.nodeplugin.usage.ContainerName;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;

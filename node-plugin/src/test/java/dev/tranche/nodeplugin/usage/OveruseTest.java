@@ -4,9 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.api.node.Holding;
 import dev.tranche.nodeplugin.config.OveruseOptions;
-import dev.tranche.nodeplugin.gpu.ContainerName;
-import dev.tranche.nodeplugin.gpu.ContainerUse;
-import dev.tranche.nodeplugin.gpu.PodName;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 

@@ -3,8 +3,6 @@ package dev.tranche.nodeplugin.usage;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
-import dev.tranche.nodeplugin.gpu.ContainerName;
-import dev.tranche.nodeplugin.gpu.ContainerUse;
 import dev.tranche.nodeplugin.nvml.GpuProcess;
 import dev.tranche.nodeplugin.nvml.GpuReading;
 import java.io.IOException;

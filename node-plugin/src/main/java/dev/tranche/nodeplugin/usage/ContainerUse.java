@@ -1,4 +1,4 @@
-package dev.tranche.nodeplugin.gpu;
+package dev.tranche.nodeplugin.usage;
 
 import dev.tranche.nodeplugin.nvml.GpuReading;
 

@@ -1,4 +1,4 @@
-package dev.tranche.nodeplugin.gpu;
+package dev.tranche.nodeplugin.usage;
 
 /** A pod by the names that Kubernetes gives it. */
 public record PodName(String namespace, String name) {
