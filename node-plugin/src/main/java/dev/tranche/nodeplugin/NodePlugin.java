@@ -33,6 +33,7 @@ import dev.tranche.nodeplugin.stream.Exchange;
 import dev.tranche.nodeplugin.stream.ReportStreams;
 import dev.tranche.nodeplugin.stream.Resolver;
 import dev.tranche.nodeplugin.usage.Overuse;
+import dev.tranche.process.loop.MonotonicClock;
 import dev.tranche.process.meters.Failures;
 import dev.tranche.process.ops.Probe;
 import io.vertx.core.Future;
@@ -87,6 +88,7 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
   // that of an earlier run, if daemons serve it.
   private @Nullable MpsPlan mpsPlan;
   private String requestedConfig = "";
+  private boolean draining;
   // The newest config cannot even be read, so another one is in use.
   private boolean newestUnreadable;
   // What the NVML thread has said last.
@@ -138,15 +140,14 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
             .map(at -> new ReportStreams(vertx, options, at, resolver, this, metrics));
     this.standAlone = options.extender().isEmpty();
     this.mpsStatusFile = new StatusFile(new MpsRoot(options.mpsRootInContainer()));
-    this.mpsWatch = new MpsWatch(options.nodeName(), () -> System.nanoTime() / 1_000_000);
+    this.mpsWatch = new MpsWatch(options.nodeName(), MonotonicClock::ms);
     Overuse overuse = new Overuse(options.overuse());
     this.reports =
         new ReportBuilder(options.nodeName(), UUID.randomUUID().toString(), version(), overuse);
     if (options.podMetrics()) {
       metrics.showContainers(options.nodeName());
     }
-    this.sampleEvents =
-        new SampleEvents(events, metrics, overuse, () -> System.nanoTime() / 1_000_000);
+    this.sampleEvents = new SampleEvents(events, metrics, overuse, MonotonicClock::ms);
     gauges();
   }
 
@@ -214,7 +215,7 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
 
   /** Reads what an earlier run has kept. Blocks; before {@link #start}. */
   void load() {
-    long nowMs = System.nanoTime() / 1_000_000;
+    long nowMs = MonotonicClock.ms();
     assignmentKeeper.load(
         kept ->
             AssignmentFile.parse(kept, System.currentTimeMillis())
@@ -232,7 +233,7 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
 
   private byte[] assignmentFile() {
     return AssignmentFile.content(
-        assignments.remaining(System.nanoTime() / 1_000_000), System.currentTimeMillis());
+        assignments.remaining(MonotonicClock.ms()), System.currentTimeMillis());
   }
 
   void start() {
@@ -257,7 +258,7 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
                 LimitGauges.problem(state.containerLimits()).stream())
             .flatMap(problem -> problem)
             .toList(),
-        System.nanoTime() / 1_000_000);
+        MonotonicClock.ms());
   }
 
   private void checkMps() {
@@ -275,7 +276,7 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
   }
 
   private void expire() {
-    if (assignments.expire(System.nanoTime() / 1_000_000)) {
+    if (assignments.expire(MonotonicClock.ms())) {
       LOG.warn("assignments expired that the kubelet never allocated");
       assignmentsChanged();
     }
@@ -377,7 +378,7 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
 
   private void publish() {
     updateMps();
-    if (!state.draining()) {
+    if (!draining) {
       state.replicas().flatMap(this::withSpecs).ifPresent(kubelet::publish);
     }
   }
@@ -445,7 +446,7 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
   @Override
   public void readBack(List<Holding> holdings, boolean complete, boolean assignmentsConfirmed) {
     boolean changed = state.holdings(holdings);
-    boolean held = state.held(holdings, complete, System.nanoTime() / 1_000_000);
+    boolean held = state.held(holdings, complete, MonotonicClock.ms());
     if (held) {
       heldKeeper.save();
       publish();
@@ -470,10 +471,11 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
 
   @Override
   public NodeReport.Builder report() {
-    long nowMs = System.nanoTime() / 1_000_000;
+    long nowMs = MonotonicClock.ms();
     NodeReport.Builder report =
         reports
             .report(state, kubelet.registered(), System.currentTimeMillis(), nowMs)
+            .setDraining(draining)
             .addAllAssignments(assignments.remaining(nowMs))
             .addAllEvents(events.newest());
     kubelet
@@ -484,20 +486,12 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
 
   /** Takes the memory limits that the driver tells of running containers. */
   void limitsRead(List<ContainerLimit> limits) {
-    List<ContainerLimit> before = state.containerLimits();
     state.containerLimits(limits);
-    if (!withoutUse(limits).equals(withoutUse(before))) {
-      sendReport();
-    }
-  }
-
-  private static List<ContainerLimit> withoutUse(List<ContainerLimit> limits) {
-    return limits.stream().map(ContainerLimit::withoutUse).toList();
   }
 
   @Override
   public void apply(NodeDirective directive) {
-    long nowMs = System.nanoTime() / 1_000_000;
+    long nowMs = MonotonicClock.ms();
     directive.getRetractPodUidsList().forEach(uid -> assignments.retract(uid, nowMs));
     for (Assignment assignment : directive.getAssignList()) {
       failures.task("an assignment", () -> assignments.receive(assignment, nowMs));
@@ -563,7 +557,7 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
    * this node.
    */
   Future<Void> stop() {
-    state.drain();
+    draining = true;
     Future<Void> drained = streams.map(ReportStreams::drain).orElseGet(Future::succeededFuture);
     return drained.compose(v -> awaitOutstanding(0)).compose(v -> kubelet.stop());
   }

@@ -23,6 +23,7 @@ import dev.tranche.nodeplugin.usage.ContainerCgroups;
 import dev.tranche.nodeplugin.usage.UsageReader;
 import dev.tranche.process.listen.LimitedTransport;
 import dev.tranche.process.loop.LoopWatch;
+import dev.tranche.process.loop.MonotonicClock;
 import dev.tranche.process.settings.Settings;
 import io.vertx.core.Context;
 import io.vertx.core.Vertx;
@@ -35,7 +36,6 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
-import java.util.function.LongSupplier;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -80,14 +80,12 @@ final class NodeProcess implements NvmlThread.Listener, NodePlugin.Host {
     this.plugin = new NodePlugin(vertx, options, () -> hardware, Resolver.system(), this);
     this.configs =
         new ConfigKeeper(vertx, source, options.stateDir(), plugin.metrics(), plugin::configured);
-    this.watchdog =
-        new NvmlWatchdog(options.sampleIntervalMs(), () -> System.nanoTime() / 1_000_000);
+    this.watchdog = new NvmlWatchdog(options.sampleIntervalMs(), MonotonicClock::ms);
     this.limitReader =
         new LimitReader(
             options.limits(),
-            new ContainerCgroups(
-                options.limits().cgroups(), options.hostLog(), () -> System.nanoTime() / 1_000_000),
-            () -> System.nanoTime() / 1_000_000);
+            new ContainerCgroups(options.limits().cgroups(), options.hostLog(), MonotonicClock::ms),
+            MonotonicClock::ms);
     this.hardware = Hardware.NONE.withLimits(NodeLimits.of(options.limits(), Optional.empty()));
     this.nvml =
         new NvmlThread(
@@ -95,12 +93,10 @@ final class NodeProcess implements NvmlThread.Listener, NodePlugin.Host {
   }
 
   private GpuWatch gpuWatch() {
-    // A monotonic clock, so that no duration stalls if somebody sets the wall clock back.
-    LongSupplier clockMs = () -> System.nanoTime() / 1_000_000;
     return new GpuWatch(
         options.health(),
-        new UsageReader(options.hostProc(), options.hostLog(), clockMs),
-        clockMs,
+        new UsageReader(options.hostProc(), options.hostLog(), MonotonicClock::ms),
+        MonotonicClock::ms,
         plugin.failures());
   }
 
@@ -244,13 +240,13 @@ final class NodeProcess implements NvmlThread.Listener, NodePlugin.Host {
   }
 
   private HostNodes nodes() {
-    nodesReadAtMs = System.nanoTime() / 1_000_000;
+    nodesReadAtMs = MonotonicClock.ms();
     return HostNodes.find(Path.of("/"), driverRoot);
   }
 
   // Device nodes appear with kernel modules, which the driver may load at their first use.
   private void refreshNodes() {
-    if (System.nanoTime() / 1_000_000 - nodesReadAtMs >= NODES_REFRESH_MS) {
+    if (MonotonicClock.ms() - nodesReadAtMs >= NODES_REFRESH_MS) {
       hardware = hardware.withNodes(nodes());
     }
   }

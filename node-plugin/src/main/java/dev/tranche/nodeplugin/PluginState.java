@@ -44,10 +44,8 @@ final class PluginState {
   private String configError = "";
   private @Nullable List<GpuStatus> gpus;
   private String driverAwaited = "";
-  private List<Holding> holdings = List.of();
+  private @Nullable List<Holding> holdings;
   private List<ContainerLimit> containerLimits = List.of();
-  private boolean holdingsKnown;
-  private boolean draining;
   private MpsAvailability mps = new MpsAvailability.NotNeeded();
   private List<Object> replicasInputs = List.of();
   private @Nullable NodeReplicas replicas;
@@ -301,9 +299,8 @@ final class PluginState {
 
   /** Sets the holdings and returns whether they changed. */
   boolean holdings(List<Holding> now) {
-    boolean changed = !holdingsKnown || !holdings.equals(now);
+    boolean changed = !now.equals(holdings);
     holdings = now;
-    holdingsKnown = true;
     return changed;
   }
 
@@ -316,29 +313,21 @@ final class PluginState {
     return plan != null && held.update(now, complete, plan.byUuid(), nowMs);
   }
 
-  List<Holding> holdings() {
-    return holdings;
+  private List<Holding> holdings() {
+    return holdings == null ? List.of() : holdings;
   }
 
   /** Returns the holdings with the replicas per GPU that they were granted in. */
   List<Holding> holdingsByReplicas() {
-    return held.byReplicas(holdings, plan == null ? Map.of() : plan.byUuid());
+    return held.byReplicas(holdings(), plan == null ? Map.of() : plan.byUuid());
   }
 
   /** Returns what init containers have left to their pods; the kubelet's list leaves it out. */
   List<Holding> leftByInits() {
-    return held.leftByInits(holdings);
+    return held.leftByInits(holdings());
   }
 
   boolean holdingsKnown() {
-    return holdingsKnown;
-  }
-
-  void drain() {
-    draining = true;
-  }
-
-  boolean draining() {
-    return draining;
+    return holdings != null;
   }
 }

@@ -52,7 +52,6 @@ final class ReportBuilder {
             .setNode(node)
             .setPluginInstance(instance)
             .setPluginVersion(version)
-            .setDraining(state.draining())
             .setRegistered(registered)
             .addAllHoldings(state.holdingsByReplicas())
             .addAllHoldings(state.leftByInits())

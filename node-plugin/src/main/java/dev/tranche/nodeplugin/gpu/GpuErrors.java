@@ -12,25 +12,15 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** Marks the GPUs that an error of NVML concerns. Confined to the thread that calls NVML. */
-final class GpuErrors {
+record GpuErrors(HealthOptions options, LongSupplier clockMs, KnownGpus gpus) {
   private static final Logger LOG = LoggerFactory.getLogger(GpuErrors.class);
-
-  private final LineLimiter ignoredLog = new LineLimiter(LOG, "ignored XIDs of GPU");
-  private final HealthOptions options;
-  private final LongSupplier clockMs;
-  private final KnownGpus gpus;
-
-  GpuErrors(HealthOptions options, LongSupplier clockMs, KnownGpus gpus) {
-    this.options = options;
-    this.clockMs = clockMs;
-    this.gpus = gpus;
-  }
+  private static final LineLimiter IGNORED_LOG = new LineLimiter(LOG, "ignored XIDs of GPU");
 
   /** Applies an error and returns whether a GPU's health changed. */
   boolean apply(GpuEvent event, Nvml session) {
     if (!options.xids().unhealthy(event.code())) {
       // Any pod's program can cause these.
-      if (ignoredLog.tryAcquire(String.valueOf(event.index()))) {
+      if (IGNORED_LOG.tryAcquire(String.valueOf(event.index()))) {
         LOG.info("GPU {} reported XID {}, which is ignored", event.index(), event.code());
       }
       return false;

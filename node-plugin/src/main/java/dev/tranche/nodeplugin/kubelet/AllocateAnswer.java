@@ -10,15 +10,14 @@ import dev.tranche.nodeplugin.gpu.HostNodes;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.function.Supplier;
 
 /**
  * Builds exactly the answer that NVIDIA's plugin gives to an Allocate: environment, mounts, device
  * nodes and CDI devices, as the device list strategies require.
  *
- * @param answerId creates the part of an annotation's key that is unique to each answer
+ * @param answerId the part of an annotation's key that is unique to each answer
  */
-record AllocateAnswer(AllocateOptions options, HostNodes nodes, Supplier<String> answerId) {
+record AllocateAnswer(AllocateOptions options, HostNodes nodes, String answerId) {
   private static final String VISIBLE_DEVICES = "NVIDIA_VISIBLE_DEVICES";
   private static final String IMEX_CHANNELS = "NVIDIA_IMEX_CHANNELS";
   private static final String MOUNTS_ROOT = "/var/run/nvidia-container-devices";
@@ -59,7 +58,7 @@ record AllocateAnswer(AllocateOptions options, HostNodes nodes, Supplier<String>
     channels().forEach(channel -> names.add(qualified("imex-channel", channel)));
     nodes.additional(options).forEach(of -> names.add(qualified(of.text(), "all")));
     if (hasStrategy(DeviceListStrategy.CDI_ANNOTATIONS)) {
-      String key = options.cdiAnnotationPrefix() + CDI_ANNOTATION + answerId.get();
+      String key = options.cdiAnnotationPrefix() + CDI_ANNOTATION + answerId;
       answer.putAnnotations(key, String.join(",", names));
     }
     if (hasStrategy(DeviceListStrategy.CDI_CRI)) {

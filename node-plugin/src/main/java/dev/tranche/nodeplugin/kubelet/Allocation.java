@@ -23,8 +23,14 @@ import java.util.stream.Collectors;
 /**
  * Decides what a container gets for the replicas that the kubelet has picked, or why it is refused.
  * Never changes the pick: the kubelet's own record is the truth.
+ *
+ * @param nodes device nodes of this host other than those of its GPUs
+ * @param held what containers hold now
+ * @param limits whether shares must have a memory limit
  */
-public final class Allocation {
+public record Allocation(Replicas replicas, HostNodes nodes, HeldReplicas held, NodeLimits limits) {
+  private static final int ID_SHOWN_MAX = 100;
+
   /** The answer for one container. */
   public sealed interface Verdict {
     record Granted(ContainerAllocateResponse response) implements Verdict {}
@@ -34,26 +40,6 @@ public final class Allocation {
      * @param message for the pod's status
      */
     record Refused(String outcome, String message) implements Verdict {}
-  }
-
-  private static final int ID_SHOWN_MAX = 100;
-
-  private final Replicas replicas;
-  private final HeldReplicas held;
-  private final NodeLimits limits;
-  private final AllocateAnswer answer;
-
-  /**
-   * @param nodes device nodes of this host other than those of its GPUs
-   * @param held what containers hold now
-   * @param limits whether shares must have a memory limit
-   */
-  public Allocation(Replicas replicas, HostNodes nodes, HeldReplicas held, NodeLimits limits) {
-    this.replicas = replicas;
-    this.held = held;
-    this.limits = limits;
-    this.answer =
-        new AllocateAnswer(replicas.config().allocate(), nodes, () -> UUID.randomUUID().toString());
   }
 
   /**
@@ -197,7 +183,9 @@ public final class Allocation {
   private ContainerAllocateResponse response(Collection<String> ids, OptionalLong memoryLimit) {
     List<GpuInfo> gpus =
         ids.stream().flatMap(id -> replicas.gpuOf(id).stream()).map(GpuStatus::info).toList();
-    var response = answer.of(gpus);
+    var response =
+        new AllocateAnswer(replicas.config().allocate(), nodes, UUID.randomUUID().toString())
+            .of(gpus);
     List<GrantedShare> shares = GrantedShare.of(replicas, ids);
     OptionalLong limitMib = LimitVariables.mib(limits, shares, memoryLimit);
     limitMib.ifPresent(mib -> LimitVariables.add(response, mib));

@@ -14,6 +14,7 @@ import dev.tranche.api.kubelet.PreStartContainerResponse;
 import dev.tranche.api.kubelet.PreferredAllocationRequest;
 import dev.tranche.api.kubelet.PreferredAllocationResponse;
 import dev.tranche.nodeplugin.gpu.Replicas;
+import dev.tranche.process.loop.MonotonicClock;
 import io.vertx.core.Future;
 import io.vertx.grpc.common.GrpcStatus;
 import io.vertx.grpc.server.StatusException;
@@ -58,7 +59,7 @@ final class DevicePluginServer extends DevicePluginService {
   }
 
   void update(Replicas now) {
-    calls.update(now, System.nanoTime() / 1_000_000);
+    calls.update(now, MonotonicClock.ms());
   }
 
   static DevicePluginOptions options() {
@@ -123,8 +124,7 @@ final class DevicePluginServer extends DevicePluginService {
       var preferred =
           standalone
               ? calls.preferStandalone(container, parts.hardware().get())
-              : calls.prefer(
-                  container, list, parts.hardware().get(), System.nanoTime() / 1_000_000);
+              : calls.prefer(container, list, parts.hardware().get(), MonotonicClock.ms());
       count(preferred);
       return ContainerPreferredAllocationResponse.newBuilder()
           .addAllDeviceIDs(preferred.answer().ids())

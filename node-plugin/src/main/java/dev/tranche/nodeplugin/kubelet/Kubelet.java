@@ -8,6 +8,7 @@ import dev.tranche.nodeplugin.gpu.HeldReplicas;
 import dev.tranche.nodeplugin.gpu.NodeReplicas;
 import dev.tranche.nodeplugin.gpu.Replicas;
 import dev.tranche.nodeplugin.metrics.NodeMetrics;
+import dev.tranche.process.loop.MonotonicClock;
 import dev.tranche.process.meters.Failures;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
@@ -91,7 +92,7 @@ public final class Kubelet {
         "tranche.node.read.back.age.seconds",
         "Time since the kubelet last reported which pods hold which replicas.",
         () -> {
-          OptionalLong ageMs = readBack.listAgeMs(System.nanoTime() / 1_000_000);
+          OptionalLong ageMs = readBack.listAgeMs(MonotonicClock.ms());
           return ageMs.isEmpty() ? Double.NaN : ageMs.getAsLong() / 1000.0;
         });
   }

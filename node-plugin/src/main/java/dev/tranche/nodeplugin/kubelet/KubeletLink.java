@@ -8,6 +8,7 @@ import dev.tranche.nodeplugin.file.FileAccess;
 import dev.tranche.nodeplugin.gpu.Replicas;
 import dev.tranche.nodeplugin.kubelet.CompetingPlugin.OccupiedException;
 import dev.tranche.process.listen.GrpcEncoding;
+import dev.tranche.process.loop.MonotonicClock;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.http.HttpServer;
@@ -180,12 +181,12 @@ final class KubeletLink {
     boolean healthy = state.serving() && registrationHealthy();
     if (stopped
         || state.kubelet().isEmpty()
-        || now() < notBeforeMs
-        || (healthy && (state.others().isEmpty() || now() < probeAtMs))) {
+        || MonotonicClock.ms() < notBeforeMs
+        || (healthy && (state.others().isEmpty() || MonotonicClock.ms() < probeAtMs))) {
       return Future.succeededFuture();
     }
     // A plugin that starts beside us does not touch our socket: only its own socket is seen.
-    probeAtMs = now() + OCCUPIED_MS;
+    probeAtMs = MonotonicClock.ms() + OCCUPIED_MS;
     return failIfOccupied(state.others())
         .compose(v -> healthy ? Future.succeededFuture() : register());
   }
@@ -214,7 +215,7 @@ final class KubeletLink {
   }
 
   private boolean registrationHealthy() {
-    boolean settled = now() - registeredAtMs > STREAM_WAIT_MS;
+    boolean settled = MonotonicClock.ms() - registeredAtMs > STREAM_WAIT_MS;
     if (settled && streams.anyOpen()) {
       backoff.reset();
     }
@@ -300,7 +301,7 @@ final class KubeletLink {
     LOG.info("registered {} with the kubelet at {}", resource, at);
     count("registered");
     registered = true;
-    registeredAtMs = now();
+    registeredAtMs = MonotonicClock.ms();
     complaint = "";
     parts.listener().registrationChanged();
   }
@@ -327,7 +328,7 @@ final class KubeletLink {
 
   private void occupied(String sentence) {
     count("occupied");
-    notBeforeMs = now() + OCCUPIED_MS;
+    notBeforeMs = MonotonicClock.ms() + OCCUPIED_MS;
     if (!sentence.equals(complaint)) {
       complaint = sentence;
       parts.listener().occupied(sentence);
@@ -348,12 +349,8 @@ final class KubeletLink {
 
   private void retryLater() {
     long waitMs = backoff.nextWithJitter();
-    notBeforeMs = now() + waitMs;
+    notBeforeMs = MonotonicClock.ms() + waitMs;
     vertx.setTimer(waitMs + 1, id -> check());
-  }
-
-  private static long now() {
-    return System.nanoTime() / 1_000_000;
   }
 
   /** Ends the streams and deletes the socket. */

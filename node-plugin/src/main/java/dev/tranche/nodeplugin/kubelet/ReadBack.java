@@ -1,5 +1,6 @@
 package dev.tranche.nodeplugin.kubelet;
 
+import dev.tranche.process.loop.MonotonicClock;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import java.util.OptionalLong;
@@ -92,7 +93,7 @@ final class ReadBack {
     if (stopped) {
       return;
     }
-    long nowMs = System.nanoTime() / 1_000_000;
+    long nowMs = MonotonicClock.ms();
     if (nowMs < notBeforeMs || !inFlight.isComplete()) {
       scheduleRead(RETRY_MS);
       return;

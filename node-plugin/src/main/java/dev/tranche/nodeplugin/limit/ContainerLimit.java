@@ -14,11 +14,6 @@ import java.util.Locale;
  */
 public record ContainerLimit(
     ContainerName container, String uuid, Limited limited, long hardBytes, long usedBytes) {
-  /** Returns the same limit without its use, which changes all the time. */
-  public ContainerLimit withoutUse() {
-    return new ContainerLimit(container, uuid, limited, hardBytes, GpuReading.UNKNOWN);
-  }
-
   /** Whether a container is limited to its share. */
   public enum Limited {
     YES,

@@ -6,7 +6,6 @@ import dev.tranche.nodeplugin.nvml.NvmlException;
 import java.io.IOException;
 import java.io.StringReader;
 import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -21,16 +20,8 @@ import org.slf4j.LoggerFactory;
  * Reserves GPUs for their MPS servers, and restores the earlier compute modes. Those are kept in a
  * file, since a later run may have to restore them. Confined to the thread that calls NVML.
  */
-final class ComputeModes {
+record ComputeModes(AdminNvml nvml, AtomicFile file) {
   private static final Logger LOG = LoggerFactory.getLogger(ComputeModes.class);
-
-  private final AdminNvml nvml;
-  private final AtomicFile file;
-
-  ComputeModes(AdminNvml nvml, Path file) {
-    this.nvml = nvml;
-    this.file = new AtomicFile(file);
-  }
 
   /** Sets EXCLUSIVE_PROCESS on each GPU; a lost GPU does not stop this for the others. */
   void setExclusive(List<MpsGpu> gpus) throws MpsException, IOException {

@@ -62,7 +62,7 @@ final class ControlDaemon {
     try {
       Files.createDirectories(root.log(set.resource()));
       Files.createDirectories(root.pipe(set.resource()));
-      SecurityLabel.letContainersUse(root.pipe(set.resource()));
+      LinuxFolders.letContainersUse(root.pipe(set.resource()));
       end();
       control.daemon();
       for (String command : set.commands()) {

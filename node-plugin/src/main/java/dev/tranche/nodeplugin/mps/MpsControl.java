@@ -3,6 +3,7 @@ package dev.tranche.nodeplugin.mps;
 import dev.tranche.nodeplugin.file.AtomicFile;
 import dev.tranche.nodeplugin.nvml.AdminNvml;
 import dev.tranche.nodeplugin.nvml.NvmlException;
+import dev.tranche.process.loop.MonotonicClock;
 import dev.tranche.process.ops.Probe;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -83,8 +84,7 @@ final class MpsControl {
   }
 
   private void runSession(AdminNvml nvml) throws InterruptedException {
-    var supervisor =
-        new Supervisor(program, root, nvml, () -> System.nanoTime() / 1_000_000, count);
+    var supervisor = new Supervisor(program, root, nvml, MonotonicClock::ms, count);
     try {
       while (stopping.getCount() > 0) {
         // While daemons serve, NVML may fail: to open it anew would end them, and their clients.

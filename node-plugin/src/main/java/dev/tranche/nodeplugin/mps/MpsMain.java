@@ -44,7 +44,7 @@ public final class MpsMain {
 
   private static int mount(MpsRoot root) {
     try {
-      ShmMount.mount(root.shm());
+      LinuxFolders.mountShm(root.shm());
       return 0;
     } catch (MpsException | IOException e) {
       LOG.error("{}", e.getMessage());

@@ -1,6 +1,7 @@
 package dev.tranche.nodeplugin.mps;
 
 import dev.tranche.nodeplugin.file.AtomicFile;
+import dev.tranche.process.loop.MonotonicClock;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.attribute.BasicFileAttributes;
@@ -30,7 +31,7 @@ public final class StatusFile {
 
   /** Returns the last status, if it was written recently. */
   public MpsStatus read() {
-    return read(System.nanoTime() / 1_000_000, System.currentTimeMillis());
+    return read(MonotonicClock.ms(), System.currentTimeMillis());
   }
 
   /**

@@ -1,6 +1,7 @@
 package dev.tranche.nodeplugin.mps;
 
 import dev.tranche.api.Backoff;
+import dev.tranche.nodeplugin.file.AtomicFile;
 import dev.tranche.nodeplugin.nvml.AdminNvml;
 import java.io.IOException;
 import java.util.LinkedHashMap;
@@ -49,7 +50,7 @@ final class Supervisor {
       BiConsumer<String, String> count) {
     this.program = program;
     this.root = root;
-    this.modes = new ComputeModes(nvml, root.computeModes());
+    this.modes = new ComputeModes(nvml, new AtomicFile(root.computeModes()));
     this.clockMs = clockMs;
     this.count = count;
   }

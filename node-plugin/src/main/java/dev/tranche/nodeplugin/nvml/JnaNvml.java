@@ -3,6 +3,7 @@ package dev.tranche.nodeplugin.nvml;
 import com.sun.jna.Memory;
 import com.sun.jna.NativeLibrary;
 import com.sun.jna.Pointer;
+import dev.tranche.process.loop.MonotonicClock;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -71,7 +72,7 @@ public final class JnaNvml implements AdminNvml {
    * @param driverRoot where the driver's root is mounted in this container
    */
   public static JnaNvml open(Path driverRoot) {
-    return open(driverRoot, () -> System.nanoTime() / 1_000_000);
+    return open(driverRoot, MonotonicClock::ms);
   }
 
   static JnaNvml open(Path driverRoot, LongSupplier clockMs) {

@@ -8,6 +8,7 @@ import dev.tranche.api.node.NodeReportsGrpcClient;
 import dev.tranche.nodeplugin.config.Options;
 import dev.tranche.nodeplugin.metrics.NodeMetrics;
 import dev.tranche.process.listen.GrpcEncoding;
+import dev.tranche.process.loop.MonotonicClock;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.buffer.Buffer;
@@ -125,7 +126,7 @@ final class ReportStream {
     }
     LOG.info("connected to extender {}", replica);
     request = opened;
-    openedAtMs = now();
+    openedAtMs = MonotonicClock.ms();
     sequence = 0;
     applied = 0;
     brief = new BriefReports();
@@ -245,7 +246,7 @@ final class ReportStream {
       return;
     }
     generation++;
-    if (request != null && now() - openedAtMs > SETTLED_MS) {
+    if (request != null && MonotonicClock.ms() - openedAtMs > SETTLED_MS) {
       backoff.reset();
     }
     request = null;
@@ -275,10 +276,6 @@ final class ReportStream {
   private static String message(Throwable failure) {
     Throwable cause = failure.getCause();
     return cause == null ? failure.toString() : failure + ": " + cause.getMessage();
-  }
-
-  private static long now() {
-    return System.nanoTime() / 1_000_000;
   }
 
   void stop() {

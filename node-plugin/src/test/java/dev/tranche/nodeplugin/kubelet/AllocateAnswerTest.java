@@ -63,7 +63,7 @@ class AllocateAnswerTest {
 
   private static ContainerAllocateResponse answer(List<GpuInfo> gpus, String flags) {
     Config config = flags.isEmpty() ? Configs.of() : Configs.of(flags.split(" "));
-    return new AllocateAnswer(config.allocate(), NODES, () -> "id").of(gpus).build();
+    return new AllocateAnswer(config.allocate(), NODES, "id").of(gpus).build();
   }
 
   /** One line for each thing in the answer. */

@@ -4,6 +4,7 @@ import static dev.tranche.nodeplugin.Eventually.eventually;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.nodeplugin.FakeMps;
+import dev.tranche.nodeplugin.file.AtomicFile;
 import dev.tranche.nodeplugin.nvml.AdminNvml;
 import dev.tranche.nodeplugin.nvml.GpuEvent;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
@@ -130,14 +131,15 @@ class MpsControlIT {
   void modeThatCannotBeRestored_isRestoredLater() throws Exception {
     Path file = folder.resolve("compute-modes");
     var gpus = List.of(new MpsGpu("GPU-0", 1 << 30, 10));
+    var modes = new ComputeModes(nvml, new AtomicFile(file));
     nvml.mode = 2;
-    new ComputeModes(nvml, file).setExclusive(gpus);
+    modes.setExclusive(gpus);
     assertThat(nvml.mode).isEqualTo(AdminNvml.COMPUTE_MODE_EXCLUSIVE_PROCESS);
     nvml.refusesModes = true;
-    new ComputeModes(nvml, file).restore(Set.of());
+    modes.restore(Set.of());
     nvml.refusesModes = false;
-    new ComputeModes(nvml, file).setExclusive(gpus);
-    new ComputeModes(nvml, file).restore(Set.of());
+    modes.setExclusive(gpus);
+    modes.restore(Set.of());
     assertThat(nvml.mode).isEqualTo(2);
     assertThat(file).doesNotExist();
   }

@@ -94,7 +94,7 @@ class MpsWatchTest {
 
   @Test
   void mountPoint_isWhereAnotherFileSystemBegins() throws IOException {
-    assertThat(ShmMount.isMountPoint(Path.of("/proc"))).isTrue();
-    assertThat(ShmMount.isMountPoint(Path.of("/proc/self"))).isFalse();
+    assertThat(LinuxFolders.isMountPoint(Path.of("/proc"))).isTrue();
+    assertThat(LinuxFolders.isMountPoint(Path.of("/proc/self"))).isFalse();
   }
 }

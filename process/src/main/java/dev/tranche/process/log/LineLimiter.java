@@ -1,5 +1,6 @@
 package dev.tranche.process.log;
 
+import dev.tranche.process.loop.MonotonicClock;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
@@ -39,7 +40,7 @@ public final class LineLimiter {
    * @param subject what the lines are about, as in "the streams of node"
    */
   public LineLimiter(Logger log, String subject) {
-    this(log, subject, () -> TimeUnit.NANOSECONDS.toMillis(System.nanoTime()));
+    this(log, subject, MonotonicClock::ms);
   }
 
   public LineLimiter(Logger log, String subject, LongSupplier clockMs) {

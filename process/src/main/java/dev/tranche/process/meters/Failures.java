@@ -1,5 +1,6 @@
 package dev.tranche.process.meters;
 
+import dev.tranche.process.loop.MonotonicClock;
 import io.micrometer.core.instrument.Counter;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
@@ -49,7 +50,7 @@ public final class Failures {
     this(
         part -> meters.counter(meters.name("failures"), help, "part", part),
         LoggerFactory.getLogger(Failures.class),
-        () -> TimeUnit.NANOSECONDS.toMillis(System.nanoTime()),
+        MonotonicClock::ms,
         parts);
   }
 
