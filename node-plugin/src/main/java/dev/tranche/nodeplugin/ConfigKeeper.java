@@ -31,7 +31,6 @@ final class ConfigKeeper {
   private String label = "";
   private @Nullable Outcome latest;
   private Outcome.@Nullable Usable used;
-  private String sourceState = "";
 
   ConfigKeeper(
       Vertx vertx,
@@ -55,7 +54,7 @@ final class ConfigKeeper {
    */
   Outcome load() {
     readLabel();
-    latest = source.load(label);
+    latest = source.load(label, null);
     return latest;
   }
 
@@ -94,40 +93,20 @@ final class ConfigKeeper {
     }
   }
 
-  /**
-   * A reading of the source.
-   *
-   * @param state by which the next change is noticed
-   * @param outcome empty: nothing has changed
-   */
-  private record Reading(String state, Optional<Outcome> outcome) {}
-
   /** Checks whether the files have changed. */
   void check() {
     String requestedLabel = label;
-    String before = sourceState;
+    Outcome before = latest;
     vertx
-        .executeBlocking(() -> read(requestedLabel, before), true)
-        .onSuccess(reading -> apply(requestedLabel, reading))
+        .executeBlocking(() -> source.load(requestedLabel, before), true)
+        .onSuccess(now -> apply(requestedLabel, now))
         .onFailure(e -> LOG.warn("cannot read the config: {}", e.toString()));
   }
 
-  // Between changes only file attributes are read.
-  private Reading read(String requestedLabel, String before) {
-    String now = requestedLabel + " " + source.state();
-    return new Reading(
-        now, now.equals(before) ? Optional.empty() : Optional.of(source.load(requestedLabel)));
-  }
-
-  private void apply(String requestedLabel, Reading reading) {
-    if (!requestedLabel.equals(label)) {
-      return;
-    }
-    sourceState = reading.state();
-    Outcome outcome = reading.outcome().orElse(latest);
-    if (outcome != null && !outcome.equals(latest)) {
-      latest = outcome;
-      changed.accept(outcome);
+  private void apply(String requestedLabel, Outcome now) {
+    if (requestedLabel.equals(label) && !now.equals(latest)) {
+      latest = now;
+      changed.accept(now);
     }
   }
 }

@@ -17,7 +17,6 @@ import dev.tranche.nodeplugin.nvml.Gpm;
 import dev.tranche.nodeplugin.usage.ContainerUse;
 import dev.tranche.nodeplugin.usage.Overuse;
 import java.util.List;
-import java.util.Optional;
 import java.util.function.Consumer;
 import java.util.stream.IntStream;
 
@@ -58,21 +57,8 @@ final class ReportBuilder {
             .setHoldingsKnown(state.holdingsKnown())
             .setConfig(state.configStatus())
             .setDriverVersion(state.driverVersion());
-    Optional<NodeReplicas> replicas = state.replicas();
-    replicas.ifPresent(
-        r -> {
-          add(report, r, state.advertisedGpus(), nowMs - clockMs);
-          addLimits(report, state.containerLimits());
-        });
+    state.replicas().ifPresent(replicas -> addGpus(report, replicas, state, nowMs - clockMs));
     return report;
-  }
-
-  private static void addLimits(NodeReport.Builder report, List<ContainerLimit> limits) {
-    for (Gpu.Builder gpu : report.getGpusBuilderList()) {
-      limits.stream()
-          .filter(limit -> limit.uuid().equals(gpu.getUuid()))
-          .forEach(limit -> gpu.addLimits(limit(limit)));
-    }
   }
 
   private static dev.tranche.api.node.ContainerLimit limit(ContainerLimit limit) {
@@ -90,15 +76,19 @@ final class ReportBuilder {
         .build();
   }
 
-  private void add(
-      NodeReport.Builder report, NodeReplicas replicas, List<GpuStatus> gpus, long epochMs) {
+  private void addGpus(
+      NodeReport.Builder report, NodeReplicas replicas, PluginState state, long epochMs) {
     boolean anyWithheld = replicas.count(Stage.WITHHELD) > 0;
-    for (GpuStatus gpu : gpus) {
+    for (GpuStatus gpu : state.advertisedGpus()) {
       String uuid = gpu.info().uuid();
       GpuSharing sharing = replicas.sharing().get(uuid);
       if (sharing != null) {
-        int withheld = anyWithheld ? replicas.withheld(uuid) : 0;
-        report.addGpus(gpu(sharing, gpu, epochMs).setWithheldReplicas(withheld));
+        Gpu.Builder shown = gpu(sharing, gpu, epochMs);
+        shown.setWithheldReplicas(anyWithheld ? replicas.withheld(uuid) : 0);
+        state.containerLimits().stream()
+            .filter(limit -> limit.uuid().equals(uuid))
+            .forEach(limit -> shown.addLimits(limit(limit)));
+        report.addGpus(shown);
       }
     }
   }

@@ -98,11 +98,10 @@ record ConfigReader(Settings<Setting> settings, ConfigErrors findings) {
   // NVIDIA's rule: no channel, or only the first.
   private List<Integer> imexChannels() {
     List<String> ids = settings.list(Setting.IMEX_CHANNEL_IDS);
-    if (ids.isEmpty() || ids.equals(List.of("0"))) {
-      return ids.isEmpty() ? List.of() : List.of(0);
+    if (!ids.isEmpty() && !ids.equals(List.of("0"))) {
+      settings.reportInvalid(Setting.IMEX_CHANNEL_IDS, "0, or none");
     }
-    settings.reportInvalid(Setting.IMEX_CHANNEL_IDS, "0, or none");
-    return List.of();
+    return ids.isEmpty() ? List.of() : List.of(0);
   }
 
   private void checkCombinations(Config config) {

@@ -5,13 +5,13 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import dev.tranche.process.settings.ConfigErrors;
 import dev.tranche.process.settings.Settings;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Loads the config from one file, from a folder of files, or without a file. Blocks on the disk.
@@ -44,62 +44,31 @@ public record ConfigSource(Settings<Setting> settings) {
         && settings.text(Setting.CONFIG_FILE).isEmpty();
   }
 
-  /** Returns a string that changes when the files change. Cheap, since it reads only attributes. */
-  public String state() {
-    try {
-      if (!settings.text(Setting.CONFIG_FILE).isEmpty()) {
-        return attributes(Path.of(settings.text(Setting.CONFIG_FILE)));
-      }
-      return selectsByLabel() ? folderState(Path.of(settings.text(Setting.CONFIG_DIR))) : "";
-    } catch (IOException | UncheckedIOException e) {
-      return e.toString();
-    }
-  }
-
-  private static String folderState(Path folder) throws IOException {
-    try (Stream<Path> files = Files.list(folder)) {
-      return files
-          .filter(f -> !f.getFileName().toString().startsWith("."))
-          .sorted()
-          .map(f -> f.getFileName() + " " + attributes(f))
-          .collect(Collectors.joining(" "));
-    }
-  }
-
-  // Follows links: a mounted ConfigMap is replaced as a whole, by changing a link.
-  private static String attributes(Path file) {
-    try {
-      var read = Files.readAttributes(file, "unix:ino,ctime,size");
-      return read.get("ino") + "@" + read.get("ctime") + "+" + read.get("size");
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
-  }
-
   /**
    * Reads the config that this node is to use.
    *
    * @param label value of the node's label; empty: no label, or not known
+   * @param before the last outcome; its text is not parsed again
    */
-  public Outcome load(String label) {
+  public Outcome load(String label, @Nullable Outcome before) {
     try {
       if (!settings.text(Setting.CONFIG_FILE).isEmpty()) {
         Path file = Path.of(settings.text(Setting.CONFIG_FILE));
-        return parse(file.getFileName().toString(), Files.readString(file));
+        return parse(file.getFileName().toString(), Files.readString(file), before);
       }
       return selectsByLabel()
-          ? loadFrom(Path.of(settings.text(Setting.CONFIG_DIR)), label)
+          ? loadFrom(Path.of(settings.text(Setting.CONFIG_DIR)), label, before)
           : check("", ConfigFile.EMPTY, new ConfigErrors(), "");
     } catch (IOException e) {
       return new Outcome.Refused(label, "the config cannot be read: " + e);
     }
   }
 
-  private Outcome loadFrom(Path folder, String label) throws IOException {
+  private Outcome loadFrom(Path folder, String label, @Nullable Outcome before) throws IOException {
     Set<String> names = names(folder);
     String wanted = choose(label, settings.text(Setting.DEFAULT_CONFIG), names);
     if (names.contains(wanted)) {
-      return parse(wanted, Files.readString(folder.resolve(wanted)));
+      return parse(wanted, Files.readString(folder.resolve(wanted)), before);
     }
     String listed = names.stream().sorted().collect(Collectors.joining(", "));
     return new Outcome.Refused(
@@ -142,13 +111,17 @@ public record ConfigSource(Settings<Setting> settings) {
   /** Reads the config that an earlier run has kept; empty if the current flags refuse it. */
   public Optional<Outcome.Usable> earlier(byte[] kept) {
     String[] parts = new String(kept, UTF_8).split("\n", 2);
-    return parts.length == 2 && parse(parts[0], parts[1]) instanceof Outcome.Usable usable
+    return parts.length == 2 && parse(parts[0], parts[1], null) instanceof Outcome.Usable usable
         ? Optional.of(usable)
         : Optional.empty();
   }
 
-  /** Reads a config from its text. */
-  Outcome parse(String name, String text) {
+  private Outcome parse(String name, String text, @Nullable Outcome before) {
+    if (before instanceof Outcome.Usable same
+        && same.name().equals(name)
+        && same.text().equals(text)) {
+      return before;
+    }
     ConfigErrors findings = new ConfigErrors();
     return check(name, ConfigFile.parse(text, findings), findings, text);
   }

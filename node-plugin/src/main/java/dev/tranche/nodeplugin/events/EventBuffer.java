@@ -11,6 +11,7 @@ import java.util.List;
 import java.util.function.LongSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.slf4j.event.Level;
 
 /**
  * Keeps the newest events for the reports. The extender writes them to the API server, since the
@@ -76,11 +77,8 @@ public final class EventBuffer {
   private static void log(NodeEvent event) {
     String subject =
         event.getPod().isEmpty() ? "node" : "pod " + event.getNamespace() + "/" + event.getPod();
-    if (event.getWarning()) {
-      LOG.warn("{}: {}: {}", subject, event.getReason(), event.getMessage());
-    } else {
-      LOG.info("{}: {}: {}", subject, event.getReason(), event.getMessage());
-    }
+    LOG.atLevel(event.getWarning() ? Level.WARN : Level.INFO)
+        .log("{}: {}: {}", subject, event.getReason(), event.getMessage());
   }
 
   /** Returns the events, oldest first, at most {@value #KEPT_MAX}. */

@@ -12,8 +12,8 @@ record GpuFailures(Failures failures) {
    * @throws NvmlException if NVML itself is gone
    */
   String reason(String gpu, RuntimeException e) {
+    NvmlException.rethrowIfDriverGone(e);
     if (e instanceof NvmlException nvml) {
-      nvml.rethrowIfDriverGone();
       return nvml.getMessage();
     }
     failures.failed(Failures.GPU, "GPU " + gpu, e);

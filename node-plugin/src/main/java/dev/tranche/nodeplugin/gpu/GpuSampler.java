@@ -138,9 +138,7 @@ final class GpuSampler {
           ? now.uuid().equals(gpu.uuid())
           : session.migDevices(now).stream().anyMatch(device -> device.uuid().equals(gpu.uuid()));
     } catch (RuntimeException e) {
-      if (e instanceof NvmlException nvml) {
-        nvml.rethrowIfDriverGone();
-      }
+      NvmlException.rethrowIfDriverGone(e);
       return false;
     }
   }

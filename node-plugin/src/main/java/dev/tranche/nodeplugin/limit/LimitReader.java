@@ -92,7 +92,7 @@ public final class LimitReader {
         session.memoryLimit(indexes.values().iterator().next(), options.cgroups());
       }
     } catch (NvmlException e) {
-      e.rethrowIfDriverGone();
+      NvmlException.rethrowIfDriverGone(e);
       if (e.functionMissing()) {
         return Optional.of(
             "driver %s has no memory limits; install a driver of the branch R615 or newer"
@@ -141,7 +141,7 @@ public final class LimitReader {
               .equals(session.memoryLimit(index, above).map(MemoryLimit::hardBytes));
       return ofOthers || own.isEmpty() ? Optional.of(NO_LIMIT) : own;
     } catch (NvmlException e) {
-      e.rethrowIfDriverGone();
+      NvmlException.rethrowIfDriverGone(e);
       return Optional.empty();
     }
   }

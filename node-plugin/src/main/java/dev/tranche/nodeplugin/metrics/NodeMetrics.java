@@ -48,12 +48,9 @@ public final class NodeMetrics extends Meters {
       GpuInfo gpu, ContainerUse use, long grantedBytes, long chargedBytes, boolean overuse) {}
 
   public NodeMetrics() {
-    this(Meters.prometheusRegistry());
-  }
-
-  private NodeMetrics(PrometheusMeterRegistry registry) {
-    super(registry, "tranche.node");
-    this.registry = registry;
+    PrometheusMeterRegistry meters = Meters.prometheusRegistry();
+    super(meters, "tranche.node");
+    this.registry = meters;
     RowCollector<GpuStatus> gauges = gpuGauges();
     addGpmGauges(gauges);
     registry.getPrometheusRegistry().register(gauges);

@@ -45,7 +45,7 @@ record ComputeModes(AdminNvml nvml, AtomicFile file) {
       try {
         indexes.put(nvml.info(index).uuid(), index);
       } catch (NvmlException e) {
-        e.rethrowIfDriverGone();
+        NvmlException.rethrowIfDriverGone(e);
         LOG.warn("leaving out GPU {}: {}", index, e.getMessage());
       }
     }

@@ -15,20 +15,15 @@ record MpsGpu(String uuid, long memoryBytes, int replicas) {
     }
   }
 
-  /** Memory that is not known cannot be limited: a limit of 0 would let no client start. */
-  boolean memoryKnown() {
-    return memoryBytes > 0;
-  }
-
   /**
    * Returns the memory that a client with {@code share} replicas may pin, in MPS's format: "1536M".
    */
   String memoryLimit(int share) {
-    return ((memoryBytes * Math.min(share, replicas) / replicas) >> 20) + "M";
+    return ((memoryBytes * share / replicas) >> 20) + "M";
   }
 
   /** Returns the percentage of the GPU's threads for {@code share} replicas, 1 to 100. */
   int threadPercentage(int share) {
-    return Math.max(1, PERCENT * Math.min(share, replicas) / replicas);
+    return Math.max(1, PERCENT * share / replicas);
   }
 }

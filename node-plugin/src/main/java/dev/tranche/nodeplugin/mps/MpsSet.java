@@ -38,14 +38,13 @@ record MpsSet(String resource, List<MpsGpu> gpus, boolean oneReplicaEach, boolea
    */
   List<String> commands() {
     List<String> commands = new ArrayList<>();
+    // Memory that is not known cannot be limited: a limit of 0 would let no client start.
     gpus.stream()
-        .filter(MpsGpu::memoryKnown)
+        .filter(gpu -> gpu.memoryBytes() > 0)
         .map(
             gpu ->
-                "set_default_device_pinned_mem_limit "
-                    + gpu.uuid()
-                    + " "
-                    + gpu.memoryLimit(maxReplicas(gpu)))
+                "set_default_device_pinned_mem_limit %s %s"
+                    .formatted(gpu.uuid(), gpu.memoryLimit(maxReplicas(gpu))))
         .forEach(commands::add);
     commands.add("set_default_active_thread_percentage " + threadPercentage());
     return commands;

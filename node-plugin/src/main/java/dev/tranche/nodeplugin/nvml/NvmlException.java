@@ -23,10 +23,10 @@ public final class NvmlException extends RuntimeException {
     return code == NvmlCode.GPU_IS_LOST || code == NvmlCode.RESET_REQUIRED;
   }
 
-  /** Throws it again if it says that NVML itself is gone, which no work on one GPU can survive. */
-  public void rethrowIfDriverGone() {
-    if (driverGone()) {
-      throw this;
+  /** Throws an exception again if NVML itself is gone, which no work on one GPU can survive. */
+  public static void rethrowIfDriverGone(RuntimeException e) {
+    if (e instanceof NvmlException nvml && nvml.driverGone()) {
+      throw nvml;
     }
   }
 
@@ -41,7 +41,7 @@ public final class NvmlException extends RuntimeException {
   }
 
   /** NVML itself is gone, for example while a driver is reloaded, and must be started again. */
-  public boolean driverGone() {
+  private boolean driverGone() {
     return code == NvmlCode.UNINITIALIZED
         || code == NvmlCode.DRIVER_NOT_LOADED
         || code == NvmlCode.LIB_RM_VERSION_MISMATCH;
