@@ -6,6 +6,7 @@ import dev.tranche.nodeplugin.gpu.HostNodes;
 import dev.tranche.nodeplugin.limit.NodeLimits;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
 import dev.tranche.nodeplugin.nvml.Mig;
+import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -47,7 +48,7 @@ public record CdiSpecs(
     Map<String, JsonObject> channels = new LinkedHashMap<>();
     for (int channel : nodes.imexChannels(options)) {
       List<String> node = List.of(HostNodes.imexNode(channel));
-      channels.put(String.valueOf(channel), edits(nodes(node), List.of(), List.of()));
+      channels.put(String.valueOf(channel), new Edits().nodes(node).json);
     }
     if (!channels.isEmpty()) {
       specs.add(new CdiSpec("imex-channel", channels, new JsonObject()));
@@ -56,144 +57,123 @@ public record CdiSpecs(
     return specs;
   }
 
+  /** Changes to a container, of which CDI allows no empty list. */
+  private final class Edits {
+    private final JsonObject json = new JsonObject();
+
+    private Edits add(String list, JsonObject edit) {
+      json.put(list, json.getJsonArray(list, new JsonArray()).add(edit));
+      return this;
+    }
+
+    Edits nodes(List<String> paths) {
+      String root = nodes.devRoot(options);
+      for (String path : paths) {
+        JsonObject node = JsonObject.of("path", path);
+        add("deviceNodes", root.isEmpty() ? node : node.put("hostPath", root + path));
+      }
+      return this;
+    }
+
+    Edits mounts(List<String> paths, List<String> how) {
+      paths.forEach(path -> mount(path, path, how));
+      return this;
+    }
+
+    Edits mount(String from, String to, List<String> how) {
+      String hostPath = options.driverRoot().replaceFirst("/$", "") + from;
+      return add(
+          "mounts", JsonObject.of("hostPath", hostPath, "containerPath", to, "options", how));
+    }
+
+    Edits links(List<DriverFiles.Link> links) {
+      List<String> args = new ArrayList<>();
+      links.forEach(link -> args.addAll(List.of("--link", link.target() + "::" + link.path())));
+      return args.isEmpty() ? this : hook(CREATE_CONTAINER, "create-symlinks", args);
+    }
+
+    Edits hook(String stage, String name, List<String> args) {
+      if (!options.namesHook(name)) {
+        return this;
+      }
+      String path = options.cdiHookPath();
+      String program = path.substring(path.lastIndexOf('/') + 1);
+      List<String> arguments = new ArrayList<>(List.of(program));
+      if (program.equals("nvidia-ctk")) {
+        arguments.add("hook");
+      }
+      arguments.add(name);
+      arguments.addAll(args);
+      List<String> env = List.of("NVIDIA_CTK_DEBUG=false");
+      return add(
+          "hooks", JsonObject.of("hookName", stage, "path", path, "args", arguments, "env", env));
+    }
+  }
+
   /** Returns the devices by index or uuid, as NVIDIA's plugin names them. */
   private Map<String, JsonObject> devices(List<GpuInfo> gpus) {
     Map<String, JsonObject> devices = new LinkedHashMap<>();
     for (GpuInfo gpu : gpus) {
+      Edits edits = new Edits().nodes(gpu.nodes());
+      // NVIDIA's hook does nothing without the variables of Allocate's answer.
+      if (memoryLimits && gpu.migDevice().isEmpty()) {
+        edits.hook(
+            "createRuntime",
+            NodeLimits.HOOK,
+            List.of("--driver-root", options.driverRoot(), "--gpu-id", gpu.uuid()));
+      }
       if (!(gpu.mig() instanceof Mig.On)) {
-        devices.put(
-            options.byIndex() ? gpu.number() : gpu.uuid(),
-            edits(nodes(gpu.nodes()), List.of(), limitHooks(gpu)));
+        devices.put(options.byIndex() ? gpu.number() : gpu.uuid(), edits.json);
       }
     }
     return devices;
   }
 
-  /** Returns changes to a container, of which CDI allows no empty list. */
-  private static JsonObject edits(
-      List<JsonObject> nodes, List<JsonObject> mounts, List<JsonObject> hooks) {
-    JsonObject edits = new JsonObject();
-    putUnlessEmpty(edits, "deviceNodes", nodes);
-    putUnlessEmpty(edits, "mounts", mounts);
-    putUnlessEmpty(edits, "hooks", hooks);
-    return edits;
-  }
-
-  private static void putUnlessEmpty(JsonObject json, String key, List<JsonObject> values) {
-    if (!values.isEmpty()) {
-      json.put(key, values);
-    }
-  }
-
-  /** Returns NVIDIA's hook, which does nothing without the variables of Allocate's answer. */
-  private List<JsonObject> limitHooks(GpuInfo gpu) {
-    List<JsonObject> hooks = new ArrayList<>();
-    if (memoryLimits && gpu.migDevice().isEmpty()) {
-      addHook(
-          hooks,
-          "createRuntime",
-          NodeLimits.HOOK,
-          List.of("--driver-root", options.driverRoot(), "--gpu-id", gpu.uuid()));
-    }
-    return hooks;
-  }
-
-  private List<JsonObject> nodes(List<String> paths) {
-    String root = nodes.devRoot(options);
-    return paths.stream()
-        .map(
-            path ->
-                root.isEmpty()
-                    ? JsonObject.of("path", path)
-                    : JsonObject.of("path", path, "hostPath", root + path))
-        .toList();
-  }
-
   private CdiSpec additional(DeviceClass of) {
-    List<String> mounted = of == DeviceClass.GDS ? files.gds() : List.of();
-    List<JsonObject> mounts = mounted.stream().map(file -> mount(file, READ_ONLY)).toList();
-    JsonObject edits =
-        edits(nodes(nodes.additional().getOrDefault(of, List.of())), mounts, List.of());
-    return new CdiSpec(of.text(), Map.of("all", edits), JsonObject.of("env", List.of(VOID)));
+    Edits edits =
+        new Edits()
+            .nodes(nodes.additional().getOrDefault(of, List.of()))
+            .mounts(of == DeviceClass.GDS ? files.gds() : List.of(), READ_ONLY);
+    return new CdiSpec(of.text(), Map.of("all", edits.json), JsonObject.of("env", List.of(VOID)));
   }
 
   private JsonObject common() {
+    GraphicsFiles graphics = files.graphics();
+    Edits edits =
+        new Edits()
+            .nodes(nodes.control())
+            .mounts(files.libraries(), READ_ONLY)
+            .mounts(files.sockets(), SOCKET)
+            .mounts(files.firmware(), READ_ONLY)
+            .mounts(files.programs(), READ_ONLY)
+            .mounts(graphics.libraries(), READ_ONLY);
+    graphics.configs().forEach(file -> edits.mount(file.from(), file.to(), READ_ONLY));
+    edits.links(graphics.links());
+    List<String> folders = new ArrayList<>();
+    files.libraries().stream()
+        .map(CdiSpecs::folder)
+        .distinct()
+        .forEach(folder -> folders.addAll(List.of("--folder", folder)));
+    if (!folders.isEmpty()) {
+      edits
+          .links(files.links())
+          .hook(
+              CREATE_CONTAINER,
+              "enable-cuda-compat",
+              List.of("--host-driver-version=" + driverVersion))
+          .hook(CREATE_CONTAINER, "update-ldcache", folders);
+    }
     List<String> env = new ArrayList<>();
-    List<String> folders = files.libraries().stream().map(CdiSpecs::folder).distinct().toList();
     files.libraries().stream()
         .filter(CdiSpecs::isCuda)
         .findFirst()
         .ifPresent(cuda -> env.add("NVIDIA_CTK_LIBCUDA_DIR=" + folder(cuda)));
     env.add(VOID);
-    return edits(nodes(nodes.control()), mounts(), hooks(folders)).put("env", env);
-  }
-
-  private List<JsonObject> mounts() {
-    List<JsonObject> mounts = new ArrayList<>();
-    files.libraries().forEach(file -> mounts.add(mount(file, READ_ONLY)));
-    files.sockets().forEach(file -> mounts.add(mount(file, SOCKET)));
-    files.firmware().forEach(file -> mounts.add(mount(file, READ_ONLY)));
-    files.programs().forEach(file -> mounts.add(mount(file, READ_ONLY)));
-    GraphicsFiles graphics = files.graphics();
-    graphics.libraries().forEach(file -> mounts.add(mount(file, READ_ONLY)));
-    graphics.configs().forEach(file -> mounts.add(mount(file.from(), file.to(), READ_ONLY)));
-    return mounts;
-  }
-
-  private JsonObject mount(String path, List<String> how) {
-    return mount(path, path, how);
-  }
-
-  private JsonObject mount(String from, String to, List<String> how) {
-    String root = options.driverRoot();
-    String prefix = root.endsWith("/") ? root.substring(0, root.length() - 1) : root;
-    return JsonObject.of("hostPath", prefix + from, "containerPath", to, "options", how);
-  }
-
-  private List<JsonObject> hooks(List<String> folders) {
-    List<JsonObject> hooks = new ArrayList<>();
-    addLinks(hooks, files.graphics().links());
-    if (!folders.isEmpty()) {
-      List<String> listed = new ArrayList<>();
-      folders.forEach(folder -> listed.addAll(List.of("--folder", folder)));
-      addLinks(hooks, files.links());
-      addHook(
-          hooks,
-          CREATE_CONTAINER,
-          "enable-cuda-compat",
-          List.of("--host-driver-version=" + driverVersion));
-      addHook(hooks, CREATE_CONTAINER, "update-ldcache", listed);
-    }
-    addHook(hooks, CREATE_CONTAINER, "disable-device-node-modification", List.of());
-    addHook(hooks, CREATE_CONTAINER, "update-application-profile", List.of());
-    return hooks;
-  }
-
-  private void addLinks(List<JsonObject> hooks, List<DriverFiles.Link> links) {
-    List<String> args = new ArrayList<>();
-    links.forEach(link -> args.addAll(List.of("--link", link.target() + "::" + link.path())));
-    if (!args.isEmpty()) {
-      addHook(hooks, CREATE_CONTAINER, "create-symlinks", args);
-    }
-  }
-
-  private void addHook(List<JsonObject> hooks, String stage, String name, List<String> args) {
-    if (!options.namesHook(name)) {
-      return;
-    }
-    String path = options.cdiHookPath();
-    String program = path.substring(path.lastIndexOf('/') + 1);
-    List<String> arguments = new ArrayList<>(List.of(program));
-    if (program.equals("nvidia-ctk")) {
-      arguments.add("hook");
-    }
-    arguments.add(name);
-    arguments.addAll(args);
-    hooks.add(
-        JsonObject.of("hookName", stage)
-            .put("path", path)
-            .put("args", arguments)
-            .put("env", List.of("NVIDIA_CTK_DEBUG=false")));
+    return edits
+        .hook(CREATE_CONTAINER, "disable-device-node-modification", List.of())
+        .hook(CREATE_CONTAINER, "update-application-profile", List.of())
+        .json
+        .put("env", env);
   }
 
   private static String folder(String path) {
