@@ -53,7 +53,7 @@ final class KubeletLink {
   // Set while a server listens on it.
   private volatile @Nullable SocketFile socket;
   private @Nullable HttpServer httpServer;
-  private Future<Void> opening = Future.succeededFuture();
+  private Future<?> opening = Future.succeededFuture();
   private String kubeletIdentity = "";
   private boolean registered;
   private long registeredAtMs;
@@ -194,15 +194,15 @@ final class KubeletLink {
   private Future<Void> register() {
     return open()
         .compose(at -> stopped ? Future.failedFuture("stopped") : register(at))
-        .onSuccess(at -> succeeded(at.path()))
+        .onSuccess(this::succeeded)
         .mapEmpty();
   }
 
-  private Future<SocketFile> register(SocketFile at) {
+  private Future<Path> register(Path at) {
     RegisterRequest message =
         RegisterRequest.newBuilder()
             .setVersion(API_VERSION)
-            .setEndpoint(at.path().getFileName().toString())
+            .setEndpoint(at.getFileName().toString())
             .setResourceName(resource)
             .setOptions(DevicePluginServer.options())
             .build();
@@ -245,27 +245,24 @@ final class KubeletLink {
   }
 
   // A stop in the meantime waits for this future, so that it finds the server to close.
-  private Future<SocketFile> open() {
+  private Future<Path> open() {
     if (stopped) {
       return Future.failedFuture("stopped");
     }
-    SocketFile next = sockets.next();
-    Future<Void> listening = close().compose(v -> listen(next));
+    Path next = sockets.next();
+    Future<Path> listening = close().compose(v -> listen(next)).map(next);
     opening = listening;
-    return listening.map(next);
+    return listening;
   }
 
-  private Future<Void> listen(SocketFile next) {
+  private Future<Void> listen(Path next) {
     return vertx
         .createHttpServer()
         .requestHandler(GrpcEncoding.refusingPacked(grpc()))
-        .listen(address(next.path()))
-        .onSuccess(
-            now -> {
-              httpServer = now;
-              socket = next;
-            })
-        .compose(v -> vertx.executeBlocking(next::markOurs, false))
+        .listen(SocketAddress.domainSocketAddress(next.toString()))
+        .onSuccess(now -> httpServer = now)
+        .compose(v -> vertx.executeBlocking(() -> SocketFile.listenedOn(next), false))
+        .onSuccess(at -> socket = at)
         .mapEmpty();
   }
 
@@ -285,10 +282,6 @@ final class KubeletLink {
         .compose(v -> vertx.executeBlocking(at::delete, false))
         .otherwiseEmpty()
         .mapEmpty();
-  }
-
-  private static SocketAddress address(Path at) {
-    return SocketAddress.domainSocketAddress(at.toString());
   }
 
   private GrpcServer grpc() {

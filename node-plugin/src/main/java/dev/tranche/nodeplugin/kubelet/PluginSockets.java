@@ -32,10 +32,10 @@ final class PluginSockets {
     this.tranches = Pattern.compile(Pattern.quote(prefix) + "[0-9a-f]{" + ID_CHARS + "}\\.sock");
   }
 
-  /** Returns a socket with a name that no process has used, such as tranche-gpu-1f0c9a3e.sock. */
-  SocketFile next() {
+  /** Returns the path of a socket that no process has used, such as tranche-gpu-1f0c9a3e.sock. */
+  Path next() {
     String id = UUID.randomUUID().toString().substring(0, ID_CHARS);
-    return new SocketFile(folder.resolve(prefix + id + ".sock"));
+    return folder.resolve(prefix + id + ".sock");
   }
 
   /** Returns the sockets of other plugins and processes. */

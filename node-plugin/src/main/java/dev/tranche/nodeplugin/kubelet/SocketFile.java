@@ -11,22 +11,10 @@ import org.jspecify.annotations.Nullable;
  * Our socket in the kubelet's folder. It can be distinguished from another file that is put in its
  * place.
  */
-final class SocketFile {
-  private final Path path;
-  private volatile String ownIdentity = "";
-
-  SocketFile(Path path) {
-    this.path = path;
-  }
-
-  Path path() {
-    return path;
-  }
-
-  /** Must be called when the socket is listened on. */
-  @Nullable Void markOurs() {
-    ownIdentity = identity(path);
-    return null;
+record SocketFile(Path path, String ownIdentity) {
+  /** Returns the socket at a path that this process listens on. */
+  static SocketFile listenedOn(Path path) {
+    return new SocketFile(path, identity(path));
   }
 
   /** Returns a string that is different for each new socket at a path; empty if there is none. */

@@ -12,10 +12,9 @@ class SocketFileIT {
 
   @Test
   void anothersFile_isNotOurs_andIsNotDeleted() throws Exception {
-    var socket = new SocketFile(folder.resolve("tranche-gpu-0123abcd.sock"));
-    Files.createFile(socket.path());
-    assertThat(socket.isThere()).isFalse();
-    socket.markOurs();
+    Path path = folder.resolve("tranche-gpu-0123abcd.sock");
+    assertThat(SocketFile.listenedOn(path).isThere()).isFalse();
+    var socket = SocketFile.listenedOn(Files.createFile(path));
     assertThat(socket.isThere()).isTrue();
     Files.move(socket.path(), folder.resolve("aside"));
     Files.createFile(socket.path());
