@@ -14,6 +14,7 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.tranche.webhook.Reviews;
 import dev.tranche.webhook.nodes.GpuNode;
+import dev.tranche.webhook.nodes.NodeSelection;
 import dev.tranche.webhook.nodes.Taints;
 import dev.tranche.webhook.pod.Mutation;
 import java.util.HashMap;
@@ -28,6 +29,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 class PodMutatorTest {
   private static final String GPU = "nvidia.com/gpu";
+  private static final String LABEL = "tranche.dev/replicas-per-gpu";
+  private static final String EXPRESSIONS = Reviews.TERMS + "/0/matchExpressions";
   private static final MutationRules RULES =
       Reviews.rules(List.of(GPU, "nvidia.com/gpu.shared"), 10, "tranche-scheduler", "nvidia");
   private static final MutationRules.Cluster EMPTY = Reviews.cluster();
@@ -232,6 +235,25 @@ class PodMutatorTest {
     assertThat(terms.at("/0/matchExpressions/0/values/0").asText()).isEqualTo("3");
     assertThat(terms.at("/0/matchFields/0/key").asText()).isEqualTo("metadata.name");
     assertThat(terms.path(1).isEmpty()).isTrue();
+  }
+
+  /** They are alternatives, so two that are alike admit the same nodes as one. */
+  @Test
+  void termsThatBecomeAlike_admitTheSameNodes_andStay() {
+    ObjectNode pod = Reviews.requiring(annotated("gpu-fraction", "0.5"), "zone", "In", "a");
+    Reviews.requiring(pod, "zone", "In", "a");
+    pod.withArray(Reviews.TERMS + "/1/matchExpressions")
+        .addAll(Reviews.requiring(annotated(), LABEL, "In", "10").withArray(EXPRESSIONS));
+    var cluster =
+        cluster(
+            Reviews.node("a", LABEL, "10", "zone", "a"),
+            Reviews.node("b", LABEL, "4", "zone", "a"));
+    JsonNode once = apply(mutator.mutate(pod, cluster), pod);
+    assertThat(once.at(Reviews.TERMS + "/0")).isEqualTo(once.at(Reviews.TERMS + "/1"));
+    assertThat(cluster.nodes().stream().filter(new NodeSelection(once.path("spec"))::admits))
+        .extracting(GpuNode::name)
+        .containsExactly("a");
+    assertThat(mutator.mutate(once, cluster)).matches(Reviews::changesNothing);
   }
 
   /** Restored by Velero, or copied by kubectl debug --copy-to. */
