@@ -186,27 +186,6 @@ final class ExtenderIT {
   }
 
   @Test
-  void scatteredReplicas_areRefusedUntilAPodEnds() throws Exception {
-    bound("first", "GPU-a0", 8);
-    bound("second", "GPU-a1", 8);
-    try (var a =
-        connect(
-            FakeNode.node(
-                "node-a", FakeNode.gpu("GPU-a0", 0, 5, GIB), FakeNode.gpu("GPU-a1", 1, 5, GIB)))) {
-      ready();
-      pod("trainer", 3);
-      assertThat(
-              verb("filter", args("trainer"))
-                  .getJsonObject("FailedAndUnresolvableNodes")
-                  .getString("node-a"))
-          .contains("no single GPU has enough");
-      client.pods().inNamespace("team-a").withName("second").delete();
-      until(() -> !verb("filter", args("trainer")).getJsonArray("NodeNames").isEmpty());
-      assertThat(a.ended).isNotDone();
-    }
-  }
-
-  @Test
   void nodeThatDoesNotAcknowledge_getsNoPod() throws Exception {
     try (var a = connect(FakeNode.node("node-a", FakeNode.gpu("GPU-a0", 0, 5, GIB)))) {
       ready();

@@ -3,7 +3,6 @@ package dev.tranche.e2e.scenario;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.tranche.api.Names;
 import dev.tranche.e2e.install.Await;
 import dev.tranche.e2e.install.PodSpecs;
 import dev.tranche.e2e.install.Shell;
@@ -151,30 +150,6 @@ class KubectlPluginE2E extends Scenario {
     } finally {
       kubectl("label", "namespace", Tranche.NAMESPACE, label + "-");
     }
-  }
-
-  @Test
-  void check_withoutRights_saysWhatIsUnknown() throws Exception {
-    UserCommand ended = plugin("check", "-n", namespace);
-    assertThat(ended.status()).as(ended.toString()).isEqualTo(1);
-    assertThat(ended.errors()).contains("cannot list resource \"deployments\"");
-  }
-
-  @Test
-  void describedNode_saysHowItsGpusAreUsed() {
-    create(PodSpecs.on(BETA, PodSpecs.fraction("one", "0.5")));
-    allRunning(1);
-    Await.until(
-        "the node to say so",
-        200,
-        () ->
-            describedNode()
-                .contains(Names.GPU_USE + ": 0.5 of 2 GPUs granted, largest free share "),
-        KubectlPluginE2E::describedNode);
-  }
-
-  private static String describedNode() {
-    return kubectl("describe", "node", BETA);
   }
 
   @Test
