@@ -191,4 +191,14 @@ public final class Names {
   public static final String TOKEN_AUDIENCE = "tranche-extender";
 
   private Names() {}
+
+  /** Whether the annotation of that key asks for a share, well-formed or not. */
+  public static boolean requestsShare(String key) {
+    return key.equals(GPU_FRACTION) || key.startsWith(GPU_FRACTION_OF) || requestsMemory(key);
+  }
+
+  /** Whether it asks for a share by its memory. */
+  public static boolean requestsMemory(String key) {
+    return key.equals(GPU_MEMORY) || key.startsWith(GPU_MEMORY_OF);
+  }
 }

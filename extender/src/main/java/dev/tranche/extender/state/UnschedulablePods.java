@@ -250,7 +250,7 @@ public final class UnschedulablePods {
     Policy policy = policyOf.apply(pod);
     return core.evaluator
         .snapshot(pod, node, nowMs)
-        .filter(now -> core.evaluator.fits(now, pod.gpuRequest(now.replicas()), policy))
+        .filter(now -> core.evaluator.evaluate(now, pod.gpuRequest(now.replicas()), policy).fits())
         .isPresent();
   }
 

@@ -7,6 +7,7 @@ import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.placement.Placement;
 import dev.tranche.extender.placement.Placer;
+import dev.tranche.extender.placement.Reason;
 import dev.tranche.extender.snapshot.NodeFit;
 import dev.tranche.extender.state.ApiServer;
 import dev.tranche.extender.state.ApiServer.BindOutcome;
@@ -135,7 +136,7 @@ public final class Bind {
       return bindElsewhere(pod, node);
     }
     NodeFit now = core.evaluator.evaluate(pod, node);
-    if (now.notAcknowledging()) {
+    if (now.refusedFor(Reason.NOT_ACKNOWLEDGING)) {
       return error(
           "node %s does not acknowledge assignments and temporarily gets no pods; pod %s will be retried"
               .formatted(node, key));
@@ -204,7 +205,7 @@ public final class Bind {
    */
   private Future<Optional<String>> refusedForSpace(PodFacts pod, NodeFit now) {
     Optional<String> awaiting =
-        state.readiness.awaitingFirstReports().filter(why -> now.notReported());
+        state.readiness.awaitingFirstReports().filter(why -> now.refusedFor(Reason.NO_REPORT));
     if (awaiting.isPresent()) {
       return error(awaiting.get());
     }

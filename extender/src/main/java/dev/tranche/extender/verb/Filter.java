@@ -417,10 +417,10 @@ public final class Filter {
     return state
         .readiness
         .awaitingFirstReports()
-        .filter(why -> refused.stream().anyMatch(NodeFit::notReported))
+        .filter(why -> refused.stream().anyMatch(fit -> fit.refusedFor(Reason.NO_REPORT)))
         .or(
             () ->
-                refused.stream().anyMatch(NodeFit::notAcknowledging)
+                refused.stream().anyMatch(fit -> fit.refusedFor(Reason.NOT_ACKNOWLEDGING))
                     ? Optional.of(UNACKNOWLEDGED)
                     : Optional.empty());
   }

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.ledger.Timing;
+import dev.tranche.extender.placement.Reason;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.verb.FakeWorld;
 import dev.tranche.extender.verb.FakeWorld.Gpu;
@@ -97,7 +98,7 @@ final class NodeFitCacheTest {
     assertThat(evaluator.of("a")).isSameAs(of("a")).isSameAs(evaluator.of("a"));
     world.state.apply(new Event.StreamLost("a"));
     world.state.apply(new Event.NodeGone("a"));
-    assertThat(evaluator.of("a").notReported()).isTrue();
+    assertThat(evaluator.of("a").refusedFor(Reason.NO_REPORT)).isTrue();
     world.report("a", new Gpu("a0", 0.7, 0));
     assertThat(evaluator.of("a")).isSameAs(of("a"));
     assertThat(evaluator.of("a").fits()).isTrue();

@@ -115,7 +115,7 @@ public record GpuRequests(List<Request> requests, int count, Optional<GpuContain
     var requests = new ArrayList<Request>();
     annotations.forEach(
         (key, value) -> {
-          if (requestsShare(key) && !messages.isFull()) {
+          if (Names.requestsShare(key) && !messages.isFull()) {
             target(pod, chosen, key, annotations, messages)
                 .flatMap(container -> request(container, key, value, messages))
                 .ifPresent(requests::add);
@@ -201,16 +201,9 @@ public record GpuRequests(List<Request> requests, int count, Optional<GpuContain
     return needed ? GpuContainer.choose(pod, resource) : Optional.empty();
   }
 
-  /** Whether the annotation of that key asks for a share, well-formed or not. */
-  static boolean requestsShare(String key) {
-    return namesNoContainer(key)
-        || key.startsWith(Names.GPU_FRACTION_OF)
-        || key.startsWith(Names.GPU_MEMORY_OF);
-  }
-
   /** The first annotation that asks for a share. */
   public static Optional<String> firstKey(Map<String, String> annotations) {
-    return annotations.keySet().stream().filter(GpuRequests::requestsShare).findFirst();
+    return annotations.keySet().stream().filter(Names::requestsShare).findFirst();
   }
 
   private static boolean namesNoContainer(String key) {
@@ -250,8 +243,8 @@ public record GpuRequests(List<Request> requests, int count, Optional<GpuContain
 
   private static Optional<Request> request(
       Container container, String key, String value, Messages messages) {
-    boolean memory = key.equals(Names.GPU_MEMORY) || key.startsWith(Names.GPU_MEMORY_OF);
-    Optional<Wanted> wanted = memory ? memory(key, value, messages) : share(key, value, messages);
+    Optional<Wanted> wanted =
+        Names.requestsMemory(key) ? memory(key, value, messages) : share(key, value, messages);
     return wanted.map(w -> new Request(container, w, key, value.strip()));
   }
 

@@ -105,7 +105,7 @@ public final class PlacementAnnotations {
   }
 
   private static boolean isOfContainer(String key) {
-    return GpuRequests.requestsShare(key) || key.startsWith(Names.GPU_MEMORY_LIMIT_OF);
+    return Names.requestsShare(key) || key.startsWith(Names.GPU_MEMORY_LIMIT_OF);
   }
 
   /** Adds a warning for each placement annotation and limit of a pod that requests no GPU. */

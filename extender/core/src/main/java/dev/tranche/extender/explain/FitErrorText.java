@@ -97,7 +97,7 @@ public final class FitErrorText {
   static String node(NodeFit evaluation) {
     String text =
         evaluation.gpus().isEmpty()
-            ? evaluation.outcome().refusal().map(Reason::sentence).orElse("fits")
+            ? Optional.ofNullable(evaluation.refusal()).map(Reason::sentence).orElse("fits")
             : evaluation.gpus().stream().map(gpu -> gpu(evaluation, gpu)).collect(joining("; "));
     return "node %s: %s".formatted(evaluation.node(), text);
   }

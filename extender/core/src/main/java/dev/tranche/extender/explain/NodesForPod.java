@@ -73,7 +73,9 @@ public record NodesForPod(
       int middle = (low + high + 1) / 2;
       GpuRequest smaller = request.withShares(middle);
       Optional<NodeSnapshot> node =
-          usable.stream().filter(each -> evaluator.fits(each, smaller, policy)).findFirst();
+          usable.stream()
+              .filter(each -> evaluator.evaluate(each, smaller, policy).fits())
+              .findFirst();
       if (node.isPresent()) {
         best =
             Optional.of(

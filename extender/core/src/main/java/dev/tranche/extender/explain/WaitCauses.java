@@ -387,8 +387,7 @@ public final class WaitCauses {
   /** Whether admission has chosen the GPUs by the amount of memory. */
   private boolean pinned() {
     return verdict.has(Blocker.AFFINITY)
-        && pod.annotations().keySet().stream()
-            .anyMatch(key -> key.equals(Names.GPU_MEMORY) || key.startsWith(Names.GPU_MEMORY_OF));
+        && pod.annotations().keySet().stream().anyMatch(Names::requestsMemory);
   }
 
   private WaitCause pinnedTo() {

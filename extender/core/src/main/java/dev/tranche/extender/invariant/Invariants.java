@@ -23,19 +23,18 @@ public final class Invariants {
     for (ObservedCluster.Pod pod : cluster.pods()) {
       if (!pod.ended() && pod.isElsewhere() && !pod.mayHaveAnotherGpu()) {
         findings.add(
-            new Finding(
+            finding(
                 Invariant.POD_ON_PROMISED_GPU,
-                pod.uid(),
-                "pod %s was promised %s and has %s"
-                    .formatted(pod.key(), text(pod.promised()), text(pod.allocated()))));
+                pod,
+                "was promised %s and has %s"
+                    .formatted(text(pod.promised()), text(pod.allocated()))));
       }
       if (!pod.ended() && pod.startsOnUnhealthyGpu()) {
         findings.add(
-            new Finding(
+            finding(
                 Invariant.NOTHING_ON_UNHEALTHY_GPU,
-                pod.uid(),
-                "pod %s was given an unhealthy GPU: %s"
-                    .formatted(pod.key(), text(pod.allocated()))));
+                pod,
+                "was given an unhealthy GPU: %s".formatted(text(pod.allocated()))));
       }
     }
     return findings;
@@ -52,26 +51,25 @@ public final class Invariants {
       ObservedCluster.Hold hold = holds.get(pod.uid());
       if (pod.node() == null && !pod.ended() && pod.fitsOn() != null) {
         findings.add(
-            new Finding(
+            finding(
                 Invariant.WAITING_POD_IS_BOUND,
-                pod.uid(),
-                "pod %s waits and fits on node %s".formatted(pod.key(), pod.fitsOn())));
+                pod,
+                "waits and fits on node %s".formatted(pod.fitsOn())));
       }
       if (pod.node() != null && !pod.ended() && hold == null && !pod.promised().isEmpty()) {
         findings.add(
-            new Finding(
+            finding(
                 Invariant.BOUND_POD_HAS_HOLD,
-                pod.uid(),
-                "pod %s is on node %s, and the extender records no hold"
-                    .formatted(pod.key(), pod.node())));
+                pod,
+                "is on node %s, and the extender records no hold".formatted(pod.node())));
       }
       if (hold != null && !pod.allocated().isEmpty() && !hold.parts().equals(pod.allocated())) {
         findings.add(
-            new Finding(
+            finding(
                 Invariant.HOLD_MATCHES_KUBELET,
-                pod.uid(),
-                "pod %s has %s, and the extender records %s"
-                    .formatted(pod.key(), text(pod.allocated()), text(hold.parts()))));
+                pod,
+                "has %s, and the extender records %s"
+                    .formatted(text(pod.allocated()), text(hold.parts()))));
       }
     }
     for (ObservedCluster.Hold hold : holds.values()) {
@@ -86,6 +84,10 @@ public final class Invariants {
       }
     }
     return findings;
+  }
+
+  private static Finding finding(Invariant invariant, ObservedCluster.Pod pod, String what) {
+    return new Finding(invariant, pod.uid(), "pod %s %s".formatted(pod.key(), what));
   }
 
   private static List<Finding> overfull(

@@ -80,7 +80,7 @@ final class HoldExpiry {
       }
       Nominations.Plan plan = nominations.current(hold.uid(), step.nowMs()).orElse(null);
       if (plan != null && terminatingPods.haveGpusOf(hold, entry.holds.values(), step.nowMs())) {
-        ledgerState.put(entry, hold.until(nominations.expiryMs(plan, step.nowMs())));
+        ledgerState.put(hold.until(nominations.expiryMs(plan, step.nowMs())));
         return;
       }
       nominations.remove(hold.uid());

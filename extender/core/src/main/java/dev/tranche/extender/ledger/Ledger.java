@@ -227,7 +227,7 @@ public final class Ledger {
       Hold kept = held != null ? held : reserved(step, pod, node, place);
       long sinceMs = node.equals(plan.node()) ? plan.sinceMs() : step.nowMs();
       var nominated = new Nominations.Plan(plan.places(), node, sinceMs);
-      ledgerState.put(ledgerState.entry(node), kept.until(nominations.endMs(nominated)));
+      ledgerState.put(kept.until(nominations.endMs(nominated)));
       nominations.put(pod.uid(), nominated);
     } else if (node != null) {
       nominations.remove(pod.uid());
@@ -236,9 +236,7 @@ public final class Ledger {
       // An error that we return clears the nomination, too (clearNominatedNode), while the victims
       // are still terminating.
       long untilMs = nominations.expiryMs(plan, step.nowMs());
-      ledgerState
-          .hold(pod.uid())
-          .ifPresent(held -> ledgerState.put(ledgerState.entry(held.node()), held.until(untilMs)));
+      ledgerState.hold(pod.uid()).ifPresent(held -> ledgerState.put(held.until(untilMs)));
     }
   }
 
@@ -281,7 +279,7 @@ public final class Ledger {
       // Kubelet lists from now on show this pod, even while the node still keeps its assignment.
       bound = bound.withListsCountFromMs(step.nowMs());
     }
-    ledgerState.put(entry, bound);
+    ledgerState.put(bound);
     reports.resendIfDue(step, entry, reports.readBack(step, entry, bound));
   }
 
@@ -315,7 +313,7 @@ public final class Ledger {
       // A pod that no watch shows may be gone, and then nothing else ends its hold.
       boolean shown = ledgerState.pods.get(pod.uid()) != null;
       long untilMs = shown ? nominations.endMs(plan) : nominations.expiryMs(plan, step.nowMs());
-      ledgerState.put(ledgerState.entry(node), hold.until(untilMs));
+      ledgerState.put(hold.until(untilMs));
     } else {
       nominations.remove(pod.uid());
     }
@@ -331,7 +329,7 @@ public final class Ledger {
     NodeEntry entry = ledgerState.entry(node);
     step.beforeChange(entry);
     Hold hold = ledgerState.tentative(pod, entry, placement, step.nowMs());
-    ledgerState.put(entry, hold);
+    ledgerState.put(hold);
     return hold;
   }
 
@@ -344,7 +342,7 @@ public final class Ledger {
     Nominations.Plan plan = nominations.current(uid, step.nowMs()).orElse(null);
     if (plan != null) {
       long expiryMs = nominations.expiryMs(plan, step.nowMs());
-      ledgerState.put(entry, hold.until(Math.max(hold.expiresAtMs(), expiryMs)));
+      ledgerState.put(hold.until(Math.max(hold.expiresAtMs(), expiryMs)));
       return;
     }
     // Another leader may have begun a bind and not ended it: the node would go on echoing it.
@@ -365,8 +363,7 @@ public final class Ledger {
             .orElse(step.nowMs());
     var plan = new Nominations.Plan(places, expected, sinceMs);
     Hold hold = reserved(step, pod, expected, place);
-    ledgerState.put(
-        ledgerState.entry(expected), hold.until(nominations.expiryMs(plan, step.nowMs())));
+    ledgerState.put(hold.until(nominations.expiryMs(plan, step.nowMs())));
     nominations.put(pod.uid(), plan).ifPresent(evicted -> release(step, evicted));
   }
 
@@ -382,18 +379,14 @@ public final class Ledger {
         ledgerState
             .tentative(pod, entry, placement, step.nowMs())
             .at(Stage.BINDING, step.nowMs(), Hold.NEVER);
-    ledgerState.put(entry, hold);
+    ledgerState.put(hold);
     step.emit(new Decision.Assign(node, hold.assignment(pod.memoryLimits())));
   }
 
   private void bindDone(Transition step, String uid) {
     // The informer will show it; if it never does, the pod was deleted before we looked.
     long until = step.nowMs() + timing.unknownBindMs();
-    binding(uid)
-        .ifPresent(
-            h ->
-                ledgerState.put(
-                    ledgerState.entry(h.node()), h.at(Stage.BOUND, step.nowMs(), until)));
+    binding(uid).ifPresent(hold -> ledgerState.put(hold.at(Stage.BOUND, step.nowMs(), until)));
   }
 
   private void bindFailed(Transition step, String uid) {
@@ -404,8 +397,7 @@ public final class Ledger {
 
   private void bindUnknown(Transition step, String uid) {
     long until = step.nowMs() + timing.unknownBindMs();
-    binding(uid)
-        .ifPresent(hold -> ledgerState.put(ledgerState.entry(hold.node()), hold.until(until)));
+    binding(uid).ifPresent(hold -> ledgerState.put(hold.until(until)));
   }
 
   private Optional<Hold> binding(String uid) {
@@ -447,42 +439,36 @@ public final class Ledger {
   }
 
   public Optional<NodeFacts> node(String name) {
-    return Optional.ofNullable(ledgerState.nodes.get(name)).map(entry -> entry.facts);
+    return Optional.ofNullable(ledgerState.read(name).facts);
   }
 
   public Collection<Hold> holds(String node) {
-    NodeEntry entry = ledgerState.nodes.get(node);
-    return entry == null ? List.of() : Collections.unmodifiableCollection(entry.holds.values());
+    return Collections.unmodifiableCollection(ledgerState.read(node).holds.values());
   }
 
   /** Returns whether some hold of a node is temporary; time alone must make none so. */
   public boolean hasTemporaryHolds(String node, Predicate<Hold> temporary) {
-    NodeEntry entry = ledgerState.nodes.get(node);
-    return entry != null && entry.hasTemporaryHolds(temporary);
+    return ledgerState.read(node).hasTemporaryHolds(temporary);
   }
 
   /** Returns whether {@link #hasTemporaryHolds} has found none since the node's last change. */
   public boolean onlyLastingHolds(String node) {
-    NodeEntry entry = ledgerState.nodes.get(node);
-    return entry == null || entry.onlyLastingHolds();
+    return ledgerState.read(node).onlyLastingHolds();
   }
 
   /** Returns the GPUs of a node as last reported, whether they can take pods or not. */
   public List<GpuFacts> gpus(String node) {
-    NodeEntry entry = ledgerState.nodes.get(node);
-    return entry == null || entry.state == null ? List.of() : entry.state.gpus();
+    return ledgerState.read(node).gpus();
   }
 
   /** Returns the R of this node, which applies to a pod that does not carry an R itself. */
   public int replicasPerGpu(String node, String resource) {
-    NodeEntry entry = ledgerState.nodes.get(node);
-    return entry == null ? 1 : entry.replicasPerGpu(resource);
+    return ledgerState.read(node).replicasPerGpu(resource);
   }
 
   /** Returns the R that a hold's replicas on a GPU of its node are counted in. */
   public int countedIn(Hold hold, GpuFacts gpu) {
-    NodeEntry entry = ledgerState.nodes.get(hold.node());
-    return entry == null ? gpu.replicas() : entry.countedIn(hold, gpu);
+    return ledgerState.read(hold.node()).countedIn(hold, gpu);
   }
 
   /**
@@ -492,10 +478,7 @@ public final class Ledger {
    * @param more additional holds that are assumed
    */
   public NodeView view(String node, Predicate<Hold> counted, long nowMs, Hold... more) {
-    NodeEntry entry = ledgerState.nodes.get(node);
-    return entry == null
-        ? new NodeView(node, NodeView.Availability.SILENT, List.of())
-        : entry.view(counted, List.of(more), nowMs - timing.newcomerMs());
+    return ledgerState.read(node).view(counted, List.of(more), nowMs - timing.newcomerMs());
   }
 
   /** Returns the hold that the pod would get, without recording it; empty for an unknown node. */
@@ -507,8 +490,7 @@ public final class Ledger {
 
   /** Returns a number that changes with each change of {@link #view}; 0 for an unknown node. */
   public long version(String node) {
-    NodeEntry entry = ledgerState.nodes.get(node);
-    return entry == null ? 0 : entry.version;
+    return ledgerState.read(node).version;
   }
 
   /** Returns whether a GPU is held for the pod while other pods are evicted. */
@@ -532,16 +514,12 @@ public final class Ledger {
 
   /** Returns whether a pod of the node has ended since this time, which is not long ago. */
   public boolean endedSince(String node, long sinceMs) {
-    NodeEntry entry = ledgerState.nodes.get(node);
-    return entry != null && entry.ended.values().stream().anyMatch(e -> e.atMs() >= sinceMs);
+    return ledgerState.read(node).ended.values().stream().anyMatch(e -> e.atMs() >= sinceMs);
   }
 
   /** Returns a node with its pods as the invariants need them; empty for an unknown node. */
   public ObservedCluster observe(String node) {
-    NodeEntry entry = ledgerState.nodes.get(node);
-    return entry == null
-        ? new ObservedCluster(List.of(), List.of())
-        : NodeObserver.observe(entry, ledgerState.pods);
+    return NodeObserver.observe(ledgerState.read(node), ledgerState.pods);
   }
 
   /** Returns those of some pods that are on a node, and that nothing is recorded of. */

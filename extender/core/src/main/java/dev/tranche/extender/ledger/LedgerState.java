@@ -19,7 +19,10 @@ final class LedgerState {
   private int echoed;
   private final ChangedNodes changes;
   final Map<String, NodeEntry> nodes = new HashMap<>();
-  final KeptPods pods = new KeptPods(this::known);
+  final KeptPods pods = new KeptPods(name -> read(name).known());
+
+  /** Stands for each node of which nothing is known. */
+  private final NodeEntry unknown = new NodeEntry("", new ChangedNodes());
 
   /** The node that has the pod's hold, by pod uid. */
   final Map<String, NodeEntry> holders = new HashMap<>();
@@ -30,6 +33,7 @@ final class LedgerState {
   LedgerState(Timing timing, ChangedNodes changes) {
     this.timing = timing;
     this.changes = changes;
+    unknown.version = 0;
   }
 
   Optional<Hold> hold(String uid) {
@@ -81,7 +85,8 @@ final class LedgerState {
         expiresAtMs);
   }
 
-  void put(NodeEntry entry, Hold hold) {
+  void put(Hold hold) {
+    NodeEntry entry = entry(hold.node());
     entry.changed();
     entry.expiresFromMs = Math.min(entry.expiresFromMs, hold.expiresAtMs());
     entry.holds.put(hold.uid(), hold);
@@ -142,10 +147,9 @@ final class LedgerState {
     return nodes.computeIfAbsent(name, n -> new NodeEntry(n, changes));
   }
 
-  /** Returns whether the API server knows the node, or it reports. */
-  boolean known(String name) {
-    NodeEntry entry = nodes.get(name);
-    return entry != null && entry.known();
+  /** Returns what is known of a node. */
+  NodeEntry read(String name) {
+    return nodes.getOrDefault(name, unknown);
   }
 
   boolean holdsOfKnownNode(String uid) {

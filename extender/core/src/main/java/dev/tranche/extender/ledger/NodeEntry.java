@@ -284,7 +284,7 @@ final class NodeEntry {
             });
   }
 
-  private List<GpuFacts> gpus() {
+  List<GpuFacts> gpus() {
     return state == null ? List.of() : state.gpus();
   }
 
@@ -364,16 +364,12 @@ final class NodeEntry {
     return facts == null && !live && holds.isEmpty() && ended.isEmpty();
   }
 
-  NodeView view(Predicate<Hold> counted, long youngSinceMs) {
-    return view(counted, List.of(), youngSinceMs);
-  }
-
   /**
    * @param more additional holds that count
    */
   NodeView view(Predicate<Hold> counted, List<Hold> more, long youngSinceMs) {
     if (state == null) {
-      return new NodeView(name, availability(), List.of());
+      return new NodeView(availability(), List.of());
     }
     Map<String, List<Listed>> unknown = unknownUse();
     var gpus = new ArrayList<NodeView.Gpu>(state.gpus().size());
@@ -387,7 +383,7 @@ final class NodeEntry {
     for (GpuFacts gpu : state.gpus()) {
       gpus.add(gpu(gpu, all, unknown.getOrDefault(gpu.uuid(), List.of()), youngSinceMs));
     }
-    return new NodeView(name, availability(), gpus);
+    return new NodeView(availability(), gpus);
   }
 
   private NodeView.Gpu gpu(
@@ -557,7 +553,7 @@ final class NodeEntry {
       return Map.of();
     }
     var placeable = new HashMap<String, NodeView.Gpu>();
-    for (NodeView.Gpu gpu : view(h -> true, Long.MAX_VALUE).gpus()) {
+    for (NodeView.Gpu gpu : view(h -> true, List.of(), Long.MAX_VALUE).gpus()) {
       if (gpu.facts().healthy() && !gpu.cordoned()) {
         placeable.put(gpu.facts().uuid(), gpu);
       }

@@ -9,7 +9,7 @@ import java.util.List;
  *
  * @param gpus as the last report has them; empty before the first
  */
-public record NodeView(String name, Availability availability, List<Gpu> gpus) {
+public record NodeView(Availability availability, List<Gpu> gpus) {
   public enum Availability {
     AVAILABLE,
     /** No live stream, or no report on it yet. */

@@ -5,6 +5,7 @@ import dev.tranche.api.Demand.Kind;
 import dev.tranche.api.Names;
 import dev.tranche.api.Quantity;
 import dev.tranche.api.RequestBounds;
+import dev.tranche.extender.ledger.PodFields.Container;
 import dev.tranche.extender.score.packing.HostRequest;
 import java.time.Instant;
 import java.time.format.DateTimeParseException;
@@ -30,14 +31,11 @@ public final class ReadPod {
   private static final KeptAnnotations.Kept NOTHING_KEPT =
       new KeptAnnotations.Kept(Map.of(), false);
 
-  private record Requester(
-      String name, Kind kind, Map<String, String> limits, Map<String, String> requests) {}
-
   private final PodFields.Metadata metadata;
   private final PodFields.Spec spec;
   private final PodFields.Status status;
-  private final List<Requester> inits;
-  private final List<Requester> apps;
+  private final List<Container> inits;
+  private final List<Container> apps;
 
   /** Only those that Tranche reads. */
   private final Map<String, String> annotations;
@@ -52,18 +50,13 @@ public final class ReadPod {
     metadata = pod.metadata();
     spec = pod.spec();
     status = pod.status();
-    inits = spec.initContainers().stream().map(c -> requester(c, c.initKind())).toList();
-    apps = spec.containers().stream().map(c -> requester(c, Kind.APP)).toList();
+    inits = spec.initContainers();
+    apps = spec.containers();
     annotations = new HashMap<>(metadata.annotations());
     annotations.keySet().removeIf(key -> !KeptAnnotations.reads(key));
     for (var each : List.of(status.containerStatuses(), status.initContainerStatuses())) {
       each.forEach(container -> container.grants().forEach(has -> grant(container.name(), has)));
     }
-  }
-
-  private static Requester requester(PodFields.Container container, Kind kind) {
-    return new Requester(
-        container.name(), kind, container.resources().limits(), container.resources().requests());
   }
 
   private void grant(String container, Map<String, String> resources) {
@@ -100,30 +93,30 @@ public final class ReadPod {
    * the sidecars before them.
    */
   private <T> T sum(
-      Function<Requester, T> of,
+      Function<Container, T> of,
       T none,
       T overhead,
       BinaryOperator<T> plus,
       BinaryOperator<T> max) {
     T sidecars = none;
     T peak = none;
-    for (Requester init : inits) {
-      if (init.kind() == Kind.SIDECAR) {
+    for (Container init : inits) {
+      if (init.initKind() == Kind.SIDECAR) {
         sidecars = plus.apply(sidecars, of.apply(init));
       } else {
         peak = max.apply(peak, plus.apply(sidecars, of.apply(init)));
       }
     }
     T sum = sidecars;
-    for (Requester app : apps) {
+    for (Container app : apps) {
       sum = plus.apply(sum, of.apply(app));
     }
     return plus.apply(max.apply(sum, peak), overhead);
   }
 
   /** While a resize is under way, a container takes the larger of what it requests and has. */
-  private HostRequest host(Requester container) {
-    HostRequest largest = HostRequest.of(container.requests());
+  private HostRequest host(Container container) {
+    HostRequest largest = HostRequest.of(container.resources().requests());
     for (Map<String, String> has : granted.getOrDefault(container.name(), List.of())) {
       largest = largest.max(HostRequest.of(has));
     }
@@ -144,14 +137,7 @@ public final class ReadPod {
         || (stamped && resources.stream().anyMatch(this::requestsResource))) {
       return Optional.empty();
     }
-    return annotations.keySet().stream().filter(ReadPod::requestsShare).sorted().findFirst();
-  }
-
-  private static boolean requestsShare(String annotation) {
-    return annotation.equals(Names.GPU_FRACTION)
-        || annotation.equals(Names.GPU_MEMORY)
-        || annotation.startsWith(Names.GPU_FRACTION_OF)
-        || annotation.startsWith(Names.GPU_MEMORY_OF);
+    return annotations.keySet().stream().filter(Names::requestsShare).sorted().findFirst();
   }
 
   /** Returns whether the pod has ended, successfully or not. */
@@ -182,8 +168,8 @@ public final class ReadPod {
     return anyRequests(inits, resource) || anyRequests(apps, resource);
   }
 
-  private static boolean anyRequests(List<Requester> containers, String resource) {
-    for (Requester container : containers) {
+  private static boolean anyRequests(List<Container> containers, String resource) {
+    for (Container container : containers) {
       if (replicas(container, resource) > 0) {
         return true;
       }
@@ -234,22 +220,22 @@ public final class ReadPod {
    */
   private List<Demand.Request> requests(List<String> requested) {
     var requests = new ArrayList<Demand.Request>();
-    inits.forEach(c -> addIfRequested(c, replicas(c, requested), requests));
+    inits.forEach(c -> addIfRequested(c, c.initKind(), replicas(c, requested), requests));
     for (int i = 0; i < apps.size(); i++) {
       int replicas = replicas(apps.get(i), requested);
       if (i == 0) {
         requests.add(new Demand.Request(apps.getFirst().name(), Kind.APP, replicas));
       } else {
-        addIfRequested(apps.get(i), replicas, requests);
+        addIfRequested(apps.get(i), Kind.APP, replicas, requests);
       }
     }
     return requests;
   }
 
   private static void addIfRequested(
-      Requester container, int replicas, List<Demand.Request> requests) {
+      Container container, Kind kind, int replicas, List<Demand.Request> requests) {
     if (replicas > 0) {
-      requests.add(new Demand.Request(container.name(), container.kind(), replicas));
+      requests.add(new Demand.Request(container.name(), kind, replicas));
     }
   }
 
@@ -261,7 +247,7 @@ public final class ReadPod {
 
   private NodeNeeds needs(List<String> gpus) {
     return sum(
-            container -> NodeNeeds.of(container.requests(), gpus),
+            container -> NodeNeeds.of(container.resources().requests(), gpus),
             NodeNeeds.NONE,
             NodeNeeds.of(spec.overhead(), gpus),
             NodeNeeds::plus,
@@ -276,7 +262,7 @@ public final class ReadPod {
             .anyMatch(
                 container ->
                     granted.getOrDefault(container.name(), List.of()).stream()
-                        .anyMatch(has -> NodeNeeds.differ(container.requests(), has)));
+                        .anyMatch(has -> NodeNeeds.differ(container.resources().requests(), has)));
   }
 
   private PreemptionInfo preemption(List<String> gpus) {
@@ -302,7 +288,7 @@ public final class ReadPod {
     }
   }
 
-  private static int replicas(Requester container, List<String> resources) {
+  private static int replicas(Container container, List<String> resources) {
     long sum = 0;
     for (String resource : resources) {
       sum += replicas(container, resource);
@@ -310,8 +296,8 @@ public final class ReadPod {
     return (int) Math.min(ABOVE_BOUND, sum);
   }
 
-  private static int replicas(Requester container, String resource) {
-    String limit = container.limits().get(resource);
+  private static int replicas(Container container, String resource) {
+    String limit = container.resources().limits().get(resource);
     if (limit == null) {
       return 0;
     }

@@ -86,7 +86,7 @@ final class ReportApplier {
     int replicasPerGpu = entry.assignedReplicasPerGpu(pod);
     Hold placed =
         hold.placed(claimed.get().placement(), claimed.get().exact(), false, replicasPerGpu);
-    ledgerState.put(entry, placed);
+    ledgerState.put(placed);
     return placed;
   }
 
@@ -141,7 +141,7 @@ final class ReportApplier {
               echo.replicasPerGpu(),
               step.nowMs(),
               step.nowMs() + timing.tentativeMs());
-      ledgerState.put(entry, hold);
+      ledgerState.put(hold);
     }
     if (hold.stage() != Stage.TENTATIVE) {
       return;
@@ -149,7 +149,7 @@ final class ReportApplier {
     long sinceMs = ledgerState.echoedSinceMs(entry, uid, step.nowMs());
     long untilMs = Math.min(step.nowMs() + timing.tentativeMs(), sinceMs + timing.unknownBindMs());
     if (untilMs > hold.expiresAtMs()) {
-      ledgerState.put(entry, hold.until(untilMs));
+      ledgerState.put(hold.until(untilMs));
     }
     if (pod == null && step.nowMs() - sinceMs >= UNKNOWN_POD_MS) {
       // Perhaps no watch has shown the pod's deletion.
@@ -204,7 +204,7 @@ final class ReportApplier {
       return hold;
     }
     Hold confirmed = hold.placed(place, false, true, countedIn);
-    ledgerState.put(entry, confirmed);
+    ledgerState.put(confirmed);
     return confirmed;
   }
 }

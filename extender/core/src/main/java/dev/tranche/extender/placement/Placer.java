@@ -24,12 +24,9 @@ public final class Placer {
       return new Outcome.DoesNotFit(refused);
     }
     var steps = new SearchBudget();
-    var search = new Search(request.plan(), eligible, true, true, steps);
-    return switch (search.run(order)) {
-      case Search.Result.Found(Placement placement) -> new Outcome.Fits(placement);
-      case Search.Result.GaveUp gaveUp -> new Outcome.Undecided();
-      case Search.Result.None none -> missing(request.plan(), eligible, steps);
-    };
+    return new Search(request.plan(), eligible, true, true, steps)
+        .run(order)
+        .orElseGet(() -> missing(request.plan(), eligible, steps));
   }
 
   /** Returns why one GPU may not serve the pod, however much of it is free. */
@@ -67,11 +64,9 @@ public final class Placer {
    */
   private static Optional<Outcome> without(
       SearchPlan plan, List<GpuView> gpus, boolean clients, Reason reason, SearchBudget steps) {
-    return switch (new Search(plan, gpus, false, clients, steps).run(null)) {
-      case Search.Result.Found found -> Optional.of(new Outcome.DoesNotFit(reason));
-      case Search.Result.GaveUp gaveUp -> Optional.of(new Outcome.Undecided());
-      case Search.Result.None none -> Optional.empty();
-    };
+    return new Search(plan, gpus, false, clients, steps)
+        .run(null)
+        .map(found -> found instanceof Outcome.Fits ? new Outcome.DoesNotFit(reason) : found);
   }
 
   private static Reason scattered(SearchPlan plan, List<GpuView> gpus) {

@@ -42,24 +42,22 @@ final class Search {
     this.steps = steps;
   }
 
-  sealed interface Result {
-    record Found(Placement placement) implements Result {}
+  private static final Optional<Outcome> NONE = Optional.empty();
+  private static final Optional<Outcome> GAVE_UP =
+      Optional.of(new Outcome.DoesNotFit(Reason.UNDECIDED));
 
-    /** There is certainly no placement. */
-    record None() implements Result {}
-
-    /** The search was too long, and nothing is known. */
-    record GaveUp() implements Result {}
+  private static Optional<Outcome> found(Placement placement) {
+    return Optional.of(new Outcome.Fits(placement));
   }
 
-  private static final Result NONE = new Result.None();
-  private static final Result GAVE_UP = new Result.GaveUp();
-
   /**
+   * Returns a placement, or that the search was given up. Empty if there is certainly no placement.
+   *
    * @param order the policy's order; null if any placement will do
    */
-  Result run(@Nullable GpuOrder order) {
-    SearchState state = state();
+  Optional<Outcome> run(@Nullable GpuOrder order) {
+    steps.take(gpus.size());
+    var state = new SearchState(gpus, memory, clients);
     if (state.total() < plan.peakReplicas) {
       return NONE;
     }
@@ -72,25 +70,20 @@ final class Search {
     if (plan.all.count() == 1) {
       int gpu = best(state, plan.peakReplicas, 1, order);
       if (gpu >= 0) {
-        return new Result.Found(placed(plan.all, new int[] {gpu}, List.of()));
+        return found(placed(plan.all, new int[] {gpu}, List.of()));
       }
       return plan.allSplittable ? split(state, plan.unsplittable, new int[0]) : NONE;
     }
     return onSeveralGpus(state, order);
   }
 
-  private SearchState state() {
-    steps.take(gpus.size());
-    return new SearchState(gpus, memory, clients);
-  }
-
   /** Places all containers on one GPU that has enough free replicas for the peak. */
-  private Result onOneGpu(SearchState state, @Nullable GpuOrder order) {
+  private Optional<Outcome> onOneGpu(SearchState state, @Nullable GpuOrder order) {
     int peak = plan.peakReplicas;
     if (plan.singleShares) {
       int gpu = best(state, peak, plan.demand.containers().size(), order);
       if (gpu >= 0) {
-        return new Result.Found(dividePeak(List.of(new Placement.Share(uuid(gpu), peak))));
+        return found(dividePeak(List.of(new Placement.Share(uuid(gpu), peak))));
       }
     }
     // Nobody can see what init containers leave on a second GPU. A pod is therefore split only if
@@ -98,8 +91,7 @@ final class Search {
     boolean plain = peak > plan.demand.replicasPerGpu() && plan.allSplittable;
     return plain
         ? fill(state, peak, plan.demand.containers().size())
-            .<Result>map(shares -> new Result.Found(dividePeak(shares)))
-            .orElse(NONE)
+            .map(shares -> new Outcome.Fits(dividePeak(shares)))
         : NONE;
   }
 
@@ -141,10 +133,10 @@ final class Search {
   }
 
   /** Places each share where the policy prefers, or else where it fits, or else splits it. */
-  private Result onSeveralGpus(SearchState state, @Nullable GpuOrder order) {
+  private Optional<Outcome> onSeveralGpus(SearchState state, @Nullable GpuOrder order) {
     Attempt whole = assign(plan.all, state, order);
     if (whole.gpus() != null) {
-      return new Result.Found(placed(plan.all, whole.gpus(), List.of()));
+      return found(placed(plan.all, whole.gpus(), List.of()));
     }
     if (!plan.anySplittable) {
       return whole.gaveUp() ? GAVE_UP : NONE;
@@ -213,7 +205,7 @@ final class Search {
   }
 
   /** Splits the shares that may lie on several GPUs, after the others are placed. */
-  private Result split(SearchState state, Shares unsplittable, int[] unsplittableGpus) {
+  private Optional<Outcome> split(SearchState state, Shares unsplittable, int[] unsplittableGpus) {
     var filled = new ArrayList<List<Placement.Share>>();
     for (Demand.Container container : plan.demand.containers()) {
       if (!container.mayUseSeveralGpus()) {
@@ -229,7 +221,7 @@ final class Search {
       }
       filled.add(shares.get());
     }
-    return new Result.Found(placed(unsplittable, unsplittableGpus, filled));
+    return found(placed(unsplittable, unsplittableGpus, filled));
   }
 
   /**

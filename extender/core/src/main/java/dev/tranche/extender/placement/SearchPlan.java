@@ -1,7 +1,6 @@
 package dev.tranche.extender.placement;
 
 import dev.tranche.api.Demand;
-import org.jspecify.annotations.Nullable;
 
 /**
  * What a search needs to know about a pod. It is built once, since a pod may have a thousand
@@ -63,16 +62,5 @@ final class SearchPlan {
     tooManyShares = !onOneGpu && count > Shares.COUNT_MAX;
     all = onOneGpu || tooManyShares ? Shares.NONE : Shares.all(demand);
     unsplittable = onOneGpu || tooManyShares || !any ? Shares.NONE : Shares.unsplittable(demand);
-  }
-
-  /** All fields follow from the demand. */
-  @Override
-  public boolean equals(@Nullable Object other) {
-    return other instanceof SearchPlan plan && demand.equals(plan.demand);
-  }
-
-  @Override
-  public int hashCode() {
-    return demand.hashCode();
   }
 }

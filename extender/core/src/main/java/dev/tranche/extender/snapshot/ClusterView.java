@@ -140,24 +140,16 @@ public final class ClusterView {
         idleness.idle());
   }
 
-  /** Returns whether the pod fits the node; on any thread. */
-  public boolean fits(String node, GpuRequest request, NodeGpus nodeGpus, Policy policy) {
-    try {
-      return outcome(request, nodeGpus, policy) instanceof Outcome.Fits;
-    } catch (RuntimeException | StackOverflowError bug) {
-      failures.failed(node, bug);
-      return false;
-    }
-  }
-
   private static Outcome outcome(GpuRequest request, NodeGpus nodeGpus, Policy policy) {
     return switch (nodeGpus.availability()) {
       case FAILED -> new Outcome.DoesNotFit(Reason.FAILED);
       case SILENT -> new Outcome.DoesNotFit(Reason.NO_REPORT);
       case NOT_SERVING -> new Outcome.DoesNotFit(Reason.NOT_SERVING);
       case NOT_ACKNOWLEDGING ->
-          Placer.place(request, nodeGpus.gpus(), policy.order()) instanceof Outcome.DoesNotFit lacks
-              ? lacks
+          Placer.place(request, nodeGpus.gpus(), policy.order())
+                      instanceof Outcome.DoesNotFit(Reason reason)
+                  && reason != Reason.UNDECIDED
+              ? new Outcome.DoesNotFit(reason)
               : new Outcome.DoesNotFit(Reason.NOT_ACKNOWLEDGING);
       case AVAILABLE -> Placer.place(request, nodeGpus.gpus(), policy.order());
     };
@@ -181,18 +173,19 @@ public final class ClusterView {
   NodeGpus nodeGpus(String node, HoldFilter filter, List<Hold> more, long nowMs) {
     try {
       NodeView view = ledger.view(node, filter::counts, nowMs, more.toArray(Hold[]::new));
-      return new NodeGpus(view.availability(), gpus(view, filter, nowMs), fadesAtMs(view));
+      return new NodeGpus(
+          view.availability(), gpus(node, view, filter, nowMs), fadesAtMs(node, view));
     } catch (RuntimeException bug) {
       failures.failed(node, bug);
       return new NodeGpus(NodeView.Availability.FAILED, List.of(), nowMs + FAILED_MS);
     }
   }
 
-  private long fadesAtMs(NodeView view) {
+  private long fadesAtMs(String node, NodeView view) {
     long first = Long.MAX_VALUE;
     for (NodeView.Gpu gpu : view.gpus()) {
       if (!gpu.young().isEmpty()) {
-        first = Math.min(first, fadesAtMs(view.name(), gpu));
+        first = Math.min(first, fadesAtMs(node, gpu));
       }
     }
     return first;
@@ -208,10 +201,10 @@ public final class ClusterView {
     return first;
   }
 
-  private List<GpuView> gpus(NodeView view, HoldFilter filter, long nowMs) {
+  private List<GpuView> gpus(String node, NodeView view, HoldFilter filter, long nowMs) {
     var gpus = new GpuView[view.gpus().size()];
     for (int i = 0; i < gpus.length; i++) {
-      gpus[i] = gpu(view.name(), view.gpus().get(i), filter, nowMs);
+      gpus[i] = gpu(node, view.gpus().get(i), filter, nowMs);
     }
     return List.of(gpus);
   }

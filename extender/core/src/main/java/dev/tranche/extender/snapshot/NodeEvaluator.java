@@ -109,11 +109,6 @@ public final class NodeEvaluator {
     return fits;
   }
 
-  /** Returns whether a pod fits the node as it was read; on any thread. */
-  public boolean fits(NodeSnapshot node, GpuRequest request, Policy chosen) {
-    return cluster.fits(node.node(), request, node.nodeGpus(), chosen);
-  }
-
   public NodeFit evaluate(PodFacts pod, String node) {
     return forPod(pod).of(node);
   }

@@ -33,27 +33,13 @@ public record NodeFit(
     double cost,
     int measuredGpus,
     int idleGpus) {
-  /** Returns whether the node sends no reports. */
-  public boolean notReported() {
-    return refusedFor(Reason.NO_REPORT);
-  }
-
-  /** Returns whether the pod would fit if the node acknowledged assignments. */
-  public boolean notAcknowledging() {
-    return refusedFor(Reason.NOT_ACKNOWLEDGING);
-  }
-
   public boolean refusedFor(Reason reason) {
     return refusal() == reason;
   }
 
   /** Returns why the pod is not placed there; null if it is. Thousands are read for each pod. */
   public @Nullable Reason refusal() {
-    return switch (outcome) {
-      case Outcome.Fits placed -> null;
-      case Outcome.DoesNotFit(Reason reason) -> reason;
-      case Outcome.Undecided undecided -> Reason.UNDECIDED;
-    };
+    return outcome instanceof Outcome.DoesNotFit(Reason reason) ? reason : null;
   }
 
   public Optional<Placement> placement() {

@@ -3,7 +3,6 @@ package dev.tranche.extender.readapi.row;
 import dev.tranche.api.Printable;
 import dev.tranche.extender.explain.FitErrorText;
 import dev.tranche.extender.placement.GpuView;
-import dev.tranche.extender.placement.Reason;
 import dev.tranche.extender.snapshot.NodeFit;
 import java.time.Instant;
 import java.util.List;
@@ -68,7 +67,7 @@ public record Candidate(
       @Nullable List<GpuView> taken) {
     return new Candidate(
         node.node(),
-        node.outcome().refusal().map(Reason::sentence).orElse(null),
+        node.refusal() == null ? null : node.refusal().sentence(),
         FitErrorText.largestFreeOnOneGpu(node),
         gpus(node, node.gpus()),
         time,
