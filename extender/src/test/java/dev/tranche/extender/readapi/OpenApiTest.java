@@ -6,7 +6,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.tranche.extender.history.GpuHistory;
 import dev.tranche.extender.ledger.Event;
-import dev.tranche.extender.load.LoadReading;
 import dev.tranche.extender.readapi.json.Json;
 import dev.tranche.extender.readapi.query.ListQuery;
 import dev.tranche.extender.readapi.row.Gpu;
@@ -47,24 +46,7 @@ final class OpenApiTest {
 
   @BeforeEach
   void fill() {
-    var reading =
-        new LoadReading(
-            3 * FakeWorld.GIB,
-            0.9,
-            0.25,
-            1,
-            world.nowMs,
-            Map.of("ns/held", 2 * FakeWorld.GIB),
-            Map.of("ns/held", 0.2),
-            null,
-            true);
-    world.report(
-        "a", Map.of("a0", reading), new FakeWorld.Gpu("a0", 0, 0), new FakeWorld.Gpu("a1", 0, 0));
-    world.report("b", new FakeWorld.Gpu("b0", 0.9, 10 * FakeWorld.GIB));
-    world.state.apply(new Event.PodSeen(FakeWorld.pod("held", 3, "tranche.dev/gpu=a0").on("a")));
-    var waiting = FakeWorld.pod("waiting", 3);
-    world.state.apply(new Event.PodSeen(waiting));
-    world.filter().filter(waiting, List.of("b"), false);
+    RenderingTest.fill(world);
     world.state.apply(new Event.PodSeen(FakeWorld.pod("unasked", 2)));
   }
 
@@ -132,16 +114,9 @@ final class OpenApiTest {
   @Test
   void explanations_areDescribed_whateverBecameOfThePod() {
     for (String name : List.of("held", "waiting", "unasked")) {
-      PodDetail explained = world.explained("ns/" + name, Optional.empty());
-      var row =
-          snapshot().pods.stream()
-              .filter(p -> p.pod().name().equals(name))
-              .findFirst()
-              .map(reasons::pod);
       var message = Optional.of("0/1 nodes are available: 1 Insufficient nvidia.com/gpu.");
-      OpenApi.assertIs("PodDetail", json(explained.with(row, message)).encode());
-      OpenApi.assertIs(
-          "PodDetail", json(explained.with(Optional.empty(), Optional.empty())).encode());
+      PodDetail explained = world.explained("ns/" + name, Optional.empty(), message, View.ALL);
+      OpenApi.assertIs("PodDetail", json(explained).encode());
     }
   }
 

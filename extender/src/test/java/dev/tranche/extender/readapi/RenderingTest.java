@@ -7,8 +7,7 @@ import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.ledger.GpuFacts;
 import dev.tranche.extender.ledger.Limited;
 import dev.tranche.extender.ledger.NodeState;
-import dev.tranche.extender.load.Readings;
-import dev.tranche.extender.readapi.json.Json;
+import dev.tranche.extender.load.LoadReading;
 import dev.tranche.extender.readapi.query.ListQuery;
 import dev.tranche.extender.readapi.row.CandidateNodes;
 import dev.tranche.extender.readapi.row.GpuList;
@@ -41,6 +40,7 @@ import org.junit.jupiter.api.Test;
 
 /** Answers about a small cluster, as kubectl's user sees them. */
 final class RenderingTest {
+  private static final ListQuery ALL = new ListQuery(Map.of(), 100, "");
   private static final Instant NOW = Instant.parse("2026-11-23T20:00:00Z");
 
   private final FakeWorld world = new FakeWorld(Policy.LOAD);
@@ -48,14 +48,22 @@ final class RenderingTest {
 
   @BeforeEach
   void fill() {
+    fill(world);
+  }
+
+  /** Two nodes of which one is full, a pod that holds a GPU, and one that waits. */
+  static void fill(FakeWorld world) {
     var reading =
-        Readings.of(
+        new LoadReading(
             3 * FakeWorld.GIB,
+            0.9,
             0.25,
             1,
             world.nowMs,
             Map.of("ns/held", 2 * FakeWorld.GIB),
-            Map.of("ns/held", 0.2));
+            Map.of("ns/held", 0.2),
+            null,
+            true);
     world.report("a", Map.of("a0", reading), new Gpu("a0", 0, 0), new Gpu("a1", 0, 0));
     world.report("b", new Gpu("b0", 0.9, 10 * FakeWorld.GIB));
     world.state.apply(new Event.PodSeen(FakeWorld.pod("held", 3, "tranche.dev/gpu=a0").on("a")));
@@ -64,31 +72,23 @@ final class RenderingTest {
     world.filter().filter(waiting, List.of("b"), false);
   }
 
-  private static ListQuery rows(int limit) {
-    return new ListQuery(Map.of(), limit, "");
-  }
-
-  private Summary summary(int limit) {
-    return Summary.of(Snapshot.of(world.inspection()), reasons, rows(limit));
+  private Summary summary() {
+    return Summary.of(Snapshot.of(world.inspection()), reasons, ALL);
   }
 
   private GpuList gpus() {
-    return GpuList.of(Snapshot.of(world.inspection()), View.ALL, rows(100));
+    return GpuList.of(Snapshot.of(world.inspection()), View.ALL, ALL);
   }
 
   private PodList pods() {
-    return PodList.of(Snapshot.of(world.inspection()), reasons, View.ALL, rows(100));
+    return PodList.of(Snapshot.of(world.inspection()), reasons, View.ALL, ALL);
   }
 
   private PodDetail pod(String name) {
-    var row =
-        Snapshot.of(world.inspection()).pods.stream()
-            .filter(p -> p.pod().name().equals(name))
-            .findFirst()
-            .map(reasons::pod);
-    var message = Optional.of("0/1 nodes are available: 1 Insufficient nvidia.com/gpu.");
-    return explained(name, Optional.empty())
-        .with(row, "waiting".equals(name) ? message : Optional.empty());
+    var message =
+        Optional.of("0/1 nodes are available: 1 Insufficient nvidia.com/gpu.")
+            .filter(any -> name.equals("waiting"));
+    return world.explained("ns/" + name, Optional.empty(), message, View.ALL);
   }
 
   private PodDetail explained(String name, Optional<NodeFilter> filter) {
@@ -101,7 +101,7 @@ final class RenderingTest {
 
   @Test
   void nodes_areATable() {
-    assertThat(shown(summary(100), Output.TABLE))
+    assertThat(shown(summary(), Output.TABLE))
         .isEqualTo(
             """
             NODE   GPUS   GRANTED   GRANTED%   SM%   MEMORY-USED   MEMORY
@@ -134,18 +134,11 @@ final class RenderingTest {
   }
 
   @Test
-  void tableOfAPage_endsWithTheWayToTheNext() {
-    String table = shown(summary(1), Output.TABLE);
-    assertThat(table.lines()).hasSize(3);
-    assertThat(table.lines().skip(2)).first().asString().matches("# 1 more: continue=[\\w-]+=*");
-  }
-
-  @Test
   void gpus_areATable_andUnknownLoadIsNoZero() {
     assertThat(shown(gpus(), Output.TABLE).lines().map(l -> l.replaceAll(" +", " ")))
         .containsExactly(
             "NODE GPU MODEL GRANTED FREE USABLE SM% SM%-10S-MEAN MEMORY-USED MEMORY HEALTH PODS",
-            "a 0 Tesla T4 0.3 7/10 6/10 25% 25% 3.0Gi 10.0Gi Healthy 1",
+            "a 0 Tesla T4 0.3 7/10 6/10 90% 25% 3.0Gi 10.0Gi Healthy 1",
             "a 1 Tesla T4 0 10/10 10/10 <unknown> <unknown> <unknown> 10.0Gi Healthy 0",
             "b 0 Tesla T4 0 10/10 0/10 90% 90% 10.0Gi 10.0Gi Healthy,Overused 0");
     assertThat(shown(gpus(), Output.WIDE)).contains("UUID", "a0", "ns/held", "READING");
@@ -255,12 +248,5 @@ final class RenderingTest {
         List.of(new NodeCount("by its taints", 4)),
         4,
         count);
-  }
-
-  @Test
-  void json_hasTheApisFields() {
-    GpuList gpus = gpus();
-    assertThat(new JsonObject(shown(gpus, Output.JSON)))
-        .isEqualTo(Json.buffer(gpus).toJsonObject());
   }
 }

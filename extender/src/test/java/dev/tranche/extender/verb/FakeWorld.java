@@ -1,6 +1,5 @@
 package dev.tranche.extender.verb;
 
-import dev.tranche.api.Demand;
 import dev.tranche.api.Names;
 import dev.tranche.extender.core.SchedulingCore;
 import dev.tranche.extender.explain.Explanations;
@@ -14,6 +13,7 @@ import dev.tranche.extender.ledger.GpuFacts;
 import dev.tranche.extender.ledger.Ledger;
 import dev.tranche.extender.ledger.NodeState;
 import dev.tranche.extender.ledger.PodFacts;
+import dev.tranche.extender.ledger.TestFacts;
 import dev.tranche.extender.ledger.Timing;
 import dev.tranche.extender.load.LoadCache;
 import dev.tranche.extender.load.LoadReading;
@@ -23,6 +23,8 @@ import dev.tranche.extender.placement.MemoryGuard;
 import dev.tranche.extender.preempt.BudgetStore;
 import dev.tranche.extender.readapi.row.Explain;
 import dev.tranche.extender.readapi.row.PodDetail;
+import dev.tranche.extender.readapi.row.Snapshot;
+import dev.tranche.extender.readapi.row.View;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.score.packing.HostRequest;
 import dev.tranche.extender.selection.NodeFilter;
@@ -238,8 +240,15 @@ public final class FakeWorld implements NodePlugins, ApiServer {
 
   /** Returns an explanation of a pod, with all nodes as they are now. */
   public PodDetail explained(String key, Optional<NodeFilter> filter) {
+    return explained(key, filter, Optional.empty(), View.ALL);
+  }
+
+  public PodDetail explained(
+      String key, Optional<NodeFilter> filter, Optional<String> message, View view) {
     Explain.Plan plan = explain().of(key).orElseThrow();
-    return explain().answer(plan, filter, plan.evaluated() ? snapshots(plan.pod()) : List.of());
+    var nodes = plan.evaluated() ? snapshots(plan.pod()) : List.<NodeSnapshot>of();
+    var known = new Explain.Known(filter, nodes, message);
+    return explain().answer(plan, known, Snapshot.of(inspection()), view);
   }
 
   /** All nodes, as they are for a pod. */
@@ -304,10 +313,7 @@ public final class FakeWorld implements NodePlugins, ApiServer {
   public void report(String node, Map<String, LoadReading> readings, Gpu... gpus) {
     var facts = new ArrayList<GpuFacts>();
     for (int i = 0; i < gpus.length; i++) {
-      String uuid = gpus[i].uuid();
-      facts.add(
-          new GpuFacts(
-              uuid, i, "Tesla T4", Names.RESOURCE, 10, 10 * GIB, true, "", 0, "", 0, Map.of()));
+      facts.add(TestFacts.gpu(gpus[i].uuid(), i, 10, 10 * GIB));
     }
     var state = new NodeState(true, facts, holdings, true, Map.of(), List.of());
     this.state.reported(new Event.Reported(node, state, OptionalLong.of(0)), readings);
@@ -318,9 +324,7 @@ public final class FakeWorld implements NodePlugins, ApiServer {
     all.put(Names.GPU_FRACTION, "0." + replicas);
     all.put(Names.REPLICAS_PER_GPU, "10");
     Arrays.stream(annotations).map(a -> a.split("=", 2)).forEach(pair -> all.put(pair[0], pair[1]));
-    var request = new Demand.Request("main", Demand.Kind.APP, replicas);
-    return new PodFacts(
-        name, "ns", name, null, false, false, Names.RESOURCE, List.of(request), all);
+    return TestFacts.pod(name, null, all, TestFacts.main(replicas));
   }
 
   @Override

@@ -15,10 +15,8 @@ import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.ledger.PreemptionInfo;
 import dev.tranche.extender.placement.Reason;
-import dev.tranche.extender.readapi.row.Pod;
 import dev.tranche.extender.readapi.row.PodDetail;
 import dev.tranche.extender.readapi.row.Waiting;
-import dev.tranche.extender.readapi.row.WaitingReasons;
 import dev.tranche.extender.readapi.row.WhatIfAnswer;
 import dev.tranche.extender.readapi.table.Output;
 import dev.tranche.extender.selection.PodSelection.Pin;
@@ -275,13 +273,7 @@ final class WaitReasonsTest extends WaitingPodsRig {
     assertThat(row().message())
         .isEqualTo("pods were evicted for it on node a, which still lacks a free host port");
     PodDetail explained = world.explained("ns/p", Optional.empty());
-    var reasons = new WaitingReasons(world.explanations);
-    Optional<Pod> listed =
-        snapshot().pods.stream()
-            .filter(row -> row.pod().name().equals("p"))
-            .findFirst()
-            .map(reasons::pod);
-    assertThat(Output.TABLE.of(explained.with(listed, Optional.empty()), Instant.now()))
+    assertThat(Output.TABLE.of(explained, Instant.now()))
         .startsWith("Waits because: PortOrCpu: pods were evicted for it on node a")
         .contains("State:         Scheduling");
   }

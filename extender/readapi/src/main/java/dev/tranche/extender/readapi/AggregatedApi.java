@@ -4,7 +4,6 @@ import dev.tranche.extender.readapi.access.Access;
 import dev.tranche.extender.readapi.access.Caller;
 import dev.tranche.extender.readapi.access.FrontProxy;
 import dev.tranche.extender.readapi.json.Json;
-import dev.tranche.extender.readapi.query.KubernetesStatus;
 import dev.tranche.extender.readapi.query.Problem;
 import io.vertx.core.Future;
 import io.vertx.core.Handler;
@@ -131,7 +130,7 @@ final class AggregatedApi implements Handler<HttpServerRequest> {
   /** Discovery does not come here, so that no user keeps it out. */
   private void passOn(HttpServerRequest request, Endpoint next) {
     if (!inProgress.tryAcquire()) {
-      metrics.shed();
+      metrics.shed.increment();
       metrics.answered(429);
       refuse(
           request,
@@ -153,7 +152,7 @@ final class AggregatedApi implements Handler<HttpServerRequest> {
 
   private static void refuse(HttpServerRequest request, Problem problem) {
     problem.headers().forEach(request.response()::putHeader);
-    send(request, problem.status(), Json.buffer(KubernetesStatus.of(problem)));
+    send(request, problem.status(), Json.buffer(problem.kubernetesStatus()));
   }
 
   private static void send(HttpServerRequest request, int status, Buffer body) {

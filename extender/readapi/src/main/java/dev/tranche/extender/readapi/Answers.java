@@ -1,7 +1,6 @@
 package dev.tranche.extender.readapi;
 
 import dev.tranche.extender.explain.Inspection;
-import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.readapi.change.Changes;
 import dev.tranche.extender.readapi.query.ListQuery;
 import dev.tranche.extender.readapi.query.Parameters;
@@ -14,9 +13,7 @@ import dev.tranche.extender.readapi.row.GpuList;
 import dev.tranche.extender.readapi.row.InvariantList;
 import dev.tranche.extender.readapi.row.NamespaceSummary;
 import dev.tranche.extender.readapi.row.Pod;
-import dev.tranche.extender.readapi.row.PodDetail;
 import dev.tranche.extender.readapi.row.PodList;
-import dev.tranche.extender.readapi.row.PodState;
 import dev.tranche.extender.readapi.row.Snapshot;
 import dev.tranche.extender.readapi.row.Summary;
 import dev.tranche.extender.readapi.row.View;
@@ -78,6 +75,18 @@ final class Answers {
     record Written(Buffer body, boolean compressed) implements Answer {}
 
     record Refused(Problem problem) implements Answer {}
+
+    static Future<Answer> refused(Problem problem) {
+      return Future.succeededFuture(new Refused(problem));
+    }
+
+    /** Answers with what was read of a request, or with what is wrong with it. */
+    static <T> Future<Answer> of(Parsed<T> parsed, Function<T, Future<Answer>> answer) {
+      return switch (parsed) {
+        case Parsed.Refused<T>(var problem) -> refused(problem);
+        case Parsed.Valid<T>(var value) -> answer.apply(value);
+      };
+    }
   }
 
   Answers(
@@ -154,19 +163,15 @@ final class Answers {
   }
 
   private Future<Answer> changes(MultiMap parameters) {
-    return switch (Parameters.read(parameters, List.of(Field.any(RESOURCE_VERSION)))) {
-      case Parsed.Refused(var problem) -> refused(problem);
-      case Parsed.Valid(var values) ->
-          whenReady(
-              () ->
-                  withSnapshot(
-                      now -> {
-                        String known = values.getOrDefault(RESOURCE_VERSION, "");
-                        return new Answer.Written(
-                            changes().after(known, now, sources.clockMs().getAsLong()), true);
-                      },
-                      task -> readers.executeBlocking(task, false)));
-    };
+    return Answer.of(
+        Parameters.read(parameters, List.of(Field.any(RESOURCE_VERSION))),
+        values -> whenReady(() -> changesAfter(values.getOrDefault(RESOURCE_VERSION, ""))));
+  }
+
+  private Future<Answer> changesAfter(String known) {
+    return withSnapshot(
+        now -> new Answer.Written(changes().after(known, now, sources.clockMs().getAsLong()), true),
+        task -> readers.executeBlocking(task, false));
   }
 
   /** While nobody reads, its memory may be used for something else. */
@@ -188,17 +193,15 @@ final class Answers {
 
   private Future<Answer> list(
       List<Field> fields, MultiMap parameters, BiFunction<Snapshot, ListQuery, Record> answer) {
-    return switch (ListQuery.parse(parameters, fields)) {
-      case Parsed.Refused(var problem) -> refused(problem);
-      case Parsed.Valid(var query) -> ofSnapshot(now -> answer.apply(now, query));
-    };
+    return Answer.of(
+        ListQuery.parse(parameters, fields), query -> ofSnapshot(now -> answer.apply(now, query)));
   }
 
   private Future<Answer> pod(Route route) {
     String namespace = route.namespace();
     String name = route.name();
     if (!NAME.matcher(namespace).matches() || !NAME.matcher(name).matches()) {
-      return refused(
+      return Answer.refused(
           Problem.badRequest(
               new Problem.Invalid(
                   "namespace/name",
@@ -206,7 +209,7 @@ final class Answers {
                   "names of Kubernetes: lower case letters, digits, dashes and dots")));
     }
     if (!explanationRate.tryAcquire()) {
-      return refused(Problem.tooMany(EXPLANATIONS_PER_SECOND_MAX, "explanations"));
+      return Answer.refused(Problem.tooMany(EXPLANATIONS_PER_SECOND_MAX, "explanations"));
     }
     String key = namespace + "/" + name;
     return whenReady(
@@ -220,16 +223,14 @@ final class Answers {
                             ? sources
                                 .leftAlone()
                                 .apply(key)
-                                .compose(why -> refused(unknownPod(key, why)))
+                                .compose(why -> Answer.refused(unknownPod(key, why)))
                             : explained(key, plan.get(), route.view())));
   }
 
   private Future<Answer> waste(MultiMap parameters) {
-    return switch (Parameters.read(parameters, List.of(Field.text("namespace")))) {
-      case Parsed.Refused(var problem) -> refused(problem);
-      case Parsed.Valid(var values) ->
-          ofSnapshot(now -> WasteList.of(now, values.get("namespace")));
-    };
+    return Answer.of(
+        Parameters.read(parameters, List.of(Field.text("namespace"))),
+        values -> ofSnapshot(now -> WasteList.of(now, values.get("namespace"))));
   }
 
   private Future<Answer> invariants() {
@@ -252,36 +253,17 @@ final class Answers {
         plan.evaluated()
             ? sources.explain().nodes(plan.pod(), sources.loop())
             : Future.succeededFuture(List.of());
-    return Future.all(filter, nodes)
+    // kube-scheduler may have excluded nodes before it called the extender.
+    Future<Optional<String>> message =
+        plan.waits()
+            ? sources.schedulerMessages().apply(key)
+            : Future.succeededFuture(Optional.empty());
+    return Future.all(filter, nodes, message)
+        .map(all -> new Explain.Known(filter.result(), nodes.result(), message.result()))
         .compose(
             known ->
                 onWorker(
-                    snapshot -> {
-                      PodDetail detail =
-                          sources
-                              .explain()
-                              .answer(plan, filter.result(), nodes.result())
-                              .namingHolders(snapshot, view);
-                      return detail.with(row(snapshot, plan.pod()), Optional.empty());
-                    }))
-        .compose(
-            detail ->
-                message(detail, key)
-                    .map(message -> new Answer.Found(detail.with(Optional.empty(), message))));
-  }
-
-  private Optional<Pod> row(Snapshot snapshot, PodFacts pod) {
-    return snapshot.pods.stream()
-        .filter(each -> each.pod().uid().equals(pod.uid()))
-        .findFirst()
-        .map(reasons::pod);
-  }
-
-  /** Returns kube-scheduler's message: it may have excluded nodes before it called the extender. */
-  private Future<Optional<String>> message(PodDetail explained, String key) {
-    return explained.pod().state() == PodState.WAITING
-        ? sources.schedulerMessages().apply(key)
-        : Future.succeededFuture(Optional.empty());
+                    now -> new Answer.Found(sources.explain().answer(plan, known, now, view))));
   }
 
   private static Problem unknownPod(String key, Optional<String> leftAlone) {
@@ -291,10 +273,7 @@ final class Answers {
 
   private static Future<Answer> withoutParameters(
       MultiMap parameters, Supplier<Future<Answer>> answer) {
-    return switch (Parameters.read(parameters, List.of())) {
-      case Parsed.Refused(var problem) -> refused(problem);
-      case Parsed.Valid(var none) -> answer.get();
-    };
+    return Answer.of(Parameters.read(parameters, List.of()), none -> answer.get());
   }
 
   /** Answers only when the state is complete: an empty list would say that there is nothing. */
@@ -304,7 +283,9 @@ final class Answers {
         .submit(sources.notReady())
         .compose(
             missing ->
-                missing.isPresent() ? refused(Problem.unavailable(missing.get())) : answer.get());
+                missing.isPresent()
+                    ? Answer.refused(Problem.unavailable(missing.get()))
+                    : answer.get());
   }
 
   private <T> Future<T> onWorker(Function<Snapshot, T> work) {
@@ -332,9 +313,5 @@ final class Answers {
     Snapshot made = known == null ? Snapshot.of(inspection) : Snapshot.of(inspection, known);
     latest = new SoftReference<>(made);
     return made;
-  }
-
-  private static Future<Answer> refused(Problem problem) {
-    return Future.succeededFuture(new Answer.Refused(problem));
   }
 }

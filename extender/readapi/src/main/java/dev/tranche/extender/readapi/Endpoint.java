@@ -3,7 +3,6 @@ package dev.tranche.extender.readapi;
 import dev.tranche.extender.readapi.Answers.Answer;
 import dev.tranche.extender.readapi.access.Access;
 import dev.tranche.extender.readapi.json.Json;
-import dev.tranche.extender.readapi.query.KubernetesStatus;
 import dev.tranche.extender.readapi.query.Parameters.Parsed;
 import dev.tranche.extender.readapi.query.Problem;
 import dev.tranche.process.loop.Loop;
@@ -18,6 +17,7 @@ import io.vertx.core.http.HttpServerResponse;
 import java.util.Optional;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -40,19 +40,13 @@ final class Endpoint implements Handler<HttpServerRequest> {
   private static final Logger LOG = LoggerFactory.getLogger(Endpoint.class);
 
   private final Vertx vertx;
-  private final Answering answers;
+  private final Function<Question, Future<Answer>> answers;
   private final Guard guard;
   private final long answeredMsMax;
   private final ReadApiMetrics metrics;
   private final WebPage page = WebPage.load();
   private final Semaphore places = new Semaphore(AT_ONCE_MAX);
   private final Semaphore bodyBytes = new Semaphore(BODIES_BYTES_MAX);
-
-  /** Answers a request that the guard has admitted. */
-  @FunctionalInterface
-  interface Answering {
-    Future<Answer> of(Question question);
-  }
 
   /** Decides whether a request may pass; an empty result admits it. */
   @FunctionalInterface
@@ -61,11 +55,15 @@ final class Endpoint implements Handler<HttpServerRequest> {
   }
 
   /**
-   * @param answers may complete on any thread
+   * @param answers makes the answer once the guard has admitted the request; on any thread
    * @param answeredMsMax time limit from a request's head to the end of its answer
    */
   Endpoint(
-      Vertx vertx, Answering answers, Guard guard, long answeredMsMax, ReadApiMetrics metrics) {
+      Vertx vertx,
+      Function<Question, Future<Answer>> answers,
+      Guard guard,
+      long answeredMsMax,
+      ReadApiMetrics metrics) {
     this.vertx = vertx;
     this.answers = answers;
     this.guard = guard;
@@ -188,7 +186,7 @@ final class Endpoint implements Handler<HttpServerRequest> {
     return switch (Question.of(request, route, body)) {
       case Parsed.Refused(var problem) -> send(request, problem);
       case Parsed.Valid(var question) ->
-          onLoop(Future.succeededFuture(question).compose(answers::of))
+          onLoop(Future.succeededFuture(question).compose(answers))
               .compose(answer -> sendUnlessOver(request, () -> send(request, question, answer)))
               .recover(bug -> sendUnlessOver(request, () -> failed(request, bug)));
     };
@@ -204,7 +202,7 @@ final class Endpoint implements Handler<HttpServerRequest> {
   }
 
   private Future<Void> shed(HttpServerRequest request, String why) {
-    metrics.shed();
+    metrics.shed.increment();
     return send(request, Problem.unavailable(why + "; retry in a second"));
   }
 
@@ -225,7 +223,7 @@ final class Endpoint implements Handler<HttpServerRequest> {
   }
 
   private void timeOut(HttpServerRequest request) {
-    metrics.timedOut();
+    metrics.timedOut.increment();
     if (request.response().headWritten()) {
       var _ = request.connection().close();
     } else {
@@ -248,8 +246,7 @@ final class Endpoint implements Handler<HttpServerRequest> {
   private Future<Void> send(HttpServerRequest request, Problem problem) {
     problem.headers().forEach(request.response()::putHeader);
     return isReadByKubectl(request)
-        ? send(
-            request.response(), problem.status(), JSON, Json.buffer(KubernetesStatus.of(problem)))
+        ? send(request.response(), problem.status(), JSON, Json.buffer(problem.kubernetesStatus()))
         : send(request.response(), problem.status(), Problem.TYPE, Json.buffer(problem.document()));
   }
 

@@ -5,7 +5,6 @@ import dev.tranche.extender.history.GpuHistory;
 import dev.tranche.extender.readapi.Answers.Answer;
 import dev.tranche.extender.readapi.query.Parameters;
 import dev.tranche.extender.readapi.query.Parameters.Field;
-import dev.tranche.extender.readapi.query.Parameters.Parsed;
 import dev.tranche.extender.readapi.query.Problem;
 import dev.tranche.extender.readapi.row.History;
 import io.vertx.core.Future;
@@ -95,18 +94,18 @@ final class Histories {
    */
   Future<Answer> of(MultiMap parameters, Predicate<String> shown) {
     if (history.isEmpty()) {
-      return refused(notFound("no history is kept: extender.api.historyMemory is 0"));
+      return Answer.refused(notFound("no history is kept: extender.api.historyMemory is 0"));
     }
-    return switch (Parameters.read(parameters, List.of(Field.text(NODE), Field.text(UUID)))) {
-      case Parsed.Refused(var problem) -> refused(problem);
-      case Parsed.Valid(var asked) -> {
-        String node = asked.get(NODE);
-        yield node != null
-            ? vertx.executeBlocking(
-                () -> answer(history.get(), node, asked.get(UUID), shown), false)
-            : refused(Problem.badRequest(new Problem.Invalid(NODE, "", "the name of a node")));
-      }
-    };
+    return Answer.of(
+        Parameters.read(parameters, List.of(Field.text(NODE), Field.text(UUID))),
+        asked -> {
+          String node = asked.get(NODE);
+          return node == null
+              ? Answer.refused(
+                  Problem.badRequest(new Problem.Invalid(NODE, "", "the name of a node")))
+              : vertx.executeBlocking(
+                  () -> answer(history.get(), node, asked.get(UUID), shown), false);
+        });
   }
 
   private Answer answer(
@@ -129,9 +128,5 @@ final class Histories {
 
   private static Problem notFound(String detail) {
     return Problem.of(404, "Not found", detail);
-  }
-
-  private static Future<Answer> refused(Problem problem) {
-    return Future.succeededFuture(new Answer.Refused(problem));
   }
 }

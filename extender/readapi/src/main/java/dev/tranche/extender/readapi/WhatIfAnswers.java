@@ -21,7 +21,6 @@ import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.OptionalInt;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
@@ -52,10 +51,9 @@ final class WhatIfAnswers {
   }
 
   Future<Answer> of(View view, MultiMap parameters, Buffer body) {
-    return switch (Parameters.read(parameters, COUNT_FIELD).then(WhatIfAnswers::count)) {
-      case Parsed.Refused(var problem) -> refused(problem);
-      case Parsed.Valid(var copies) -> limited(view, copies, body);
-    };
+    return Answer.of(
+        Parameters.read(parameters, COUNT_FIELD).then(WhatIfAnswers::count),
+        copies -> limited(view, copies, body));
   }
 
   /** Returns the number of copies; empty if the request has none. */
@@ -71,32 +69,23 @@ final class WhatIfAnswers {
 
   private Future<Answer> limited(View view, OptionalInt copies, Buffer body) {
     if (!rate.tryAcquire()) {
-      return refused(Problem.tooMany(PER_SECOND_MAX, "what-if requests"));
+      return Answer.refused(Problem.tooMany(PER_SECOND_MAX, "what-if requests"));
     }
     if (!places.tryAcquire()) {
-      return refused(
+      return Answer.refused(
           Problem.tooMany("other what-if requests are being answered; retry in a second"));
     }
     return vertx
         .executeBlocking(() -> pods.parse(body, view), false)
-        .compose(
-            parsed ->
-                switch (Objects.requireNonNull(parsed)) {
-                  case Parsed.Refused(var problem) -> refused(problem);
-                  case Parsed.Valid(var pod) -> answer(pod, copies);
-                })
+        .compose(parsed -> Answer.of(parsed, pod -> answer(pod, copies)))
         .onComplete(done -> places.release())
         .recover(WhatIfAnswers::unavailableOnTimeout);
-  }
-
-  private static Future<Answer> refused(Problem problem) {
-    return Future.succeededFuture(new Answer.Refused(problem));
   }
 
   /** Turns a timeout of the loop, which is then busy, into {@code 503 Service Unavailable}. */
   private static Future<Answer> unavailableOnTimeout(Throwable failure) {
     return failure.getCause() instanceof TimeoutException
-        ? refused(Problem.unavailable("the extender is busy; retry in a second"))
+        ? Answer.refused(Problem.unavailable("the extender is busy; retry in a second"))
         : Future.failedFuture(failure);
   }
 
@@ -106,7 +95,7 @@ final class WhatIfAnswers {
     PodFacts pod = posted.pod();
     int count = copies.orElse(1);
     if (count > 1 && whatIf.isPacked(pod)) {
-      return refused(
+      return Answer.refused(
           Problem.badRequest(
               new Problem.Invalid(
                   COUNT,

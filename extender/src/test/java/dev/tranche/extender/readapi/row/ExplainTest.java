@@ -297,19 +297,11 @@ final class ExplainTest {
     world.state.apply(new Event.PodSeen(urgent));
     assertThat(explained().getString("note"))
         .contains("has not called this extender")
-        .endsWith(Explain.NOTE_NO_PREEMPTION);
+        .endsWith(Explain.NOTE_NO_PREEMPTION + ". GPU 0 of node a is held by ns/x (0.5)");
     world.filter().filter(urgent, List.of("a"), false);
-    assertThat(explained(ALL_NODES).getString("note")).isEqualTo(Explain.NOTE_NO_PREEMPTION);
-    PodDetail named =
-        world
-            .explained("ns/p", Optional.empty())
-            .namingHolders(Snapshot.of(world.inspection()), View.ALL);
-    assertThat(Json.buffer(named).toJsonObject().getJsonObject("decision").getString("note"))
-        .endsWith("GPU 0 of node a is held by ns/x (0.5)");
-    PodDetail unnamed =
-        world
-            .explained("ns/p", Optional.empty())
-            .namingHolders(Snapshot.of(world.inspection()), View.of("other"));
+    assertThat(explained(ALL_NODES).getString("note"))
+        .isEqualTo(Explain.NOTE_NO_PREEMPTION + ". GPU 0 of node a is held by ns/x (0.5)");
+    PodDetail unnamed = world.explained("ns/p", ALL_NODES, Optional.empty(), View.of("other"));
     assertThat(Json.buffer(unnamed).toJsonObject().getJsonObject("decision").getString("note"))
         .endsWith("GPU 0 of node a is held by pods of other namespaces");
     var equal = FakeWorld.pod("p", 9);

@@ -1,5 +1,7 @@
 package dev.tranche.extender.readapi.query;
 
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.tranche.api.Printable;
 import java.util.List;
 import java.util.Map;
@@ -47,27 +49,23 @@ public record Problem(
     return new Problem(status, title, detail, List.of(), Map.of());
   }
 
+  private Problem with(String header, String value) {
+    return new Problem(status, title, detail, errors, Map.of(header, value));
+  }
+
   public static Problem unauthorized(String detail) {
-    return new Problem(
-        401, "Unauthorized", detail, List.of(), Map.of("WWW-Authenticate", "Bearer"));
+    return of(401, "Unauthorized", detail).with("WWW-Authenticate", "Bearer");
   }
 
   public static Problem methodNotAllowed(String allowed) {
-    return new Problem(
-        405,
-        "Method not allowed",
-        "nothing can be changed here; the only method of this path is " + allowed,
-        List.of(),
-        Map.of("Allow", allowed));
+    String detail = "nothing can be changed here; the only method of this path is " + allowed;
+    return of(405, "Method not allowed", detail).with("Allow", allowed);
   }
 
   public static Problem tooLarge(int bytesMax) {
-    return new Problem(
-        413,
-        "Content too large",
-        "the body is longer than %d MiB, which is too large for a Pod".formatted(bytesMax >> 20),
-        List.of(),
-        Map.of());
+    String detail =
+        "the body is longer than %d MiB, which is too large for a Pod".formatted(bytesMax >> 20);
+    return of(413, "Content too large", detail);
   }
 
   public static Problem notJson(String type) {
@@ -80,7 +78,7 @@ public record Problem(
   }
 
   public static Problem tooMany(String detail) {
-    return new Problem(429, "Too many requests", detail, List.of(), Map.of(RETRY_AFTER, "1"));
+    return of(429, "Too many requests", detail).with(RETRY_AFTER, "1");
   }
 
   /**
@@ -92,11 +90,38 @@ public record Problem(
   }
 
   public static Problem unavailable(String detail) {
-    return new Problem(503, "Service unavailable", detail, List.of(), Map.of(RETRY_AFTER, "1"));
+    return of(503, "Service unavailable", detail).with(RETRY_AFTER, "1");
   }
 
   public static Problem failed() {
     return of(500, "Internal error", "the extender failed; its log says how");
+  }
+
+  /** Returns it as a Kubernetes {@code Status}, whose message kubectl prints. */
+  public ObjectNode kubernetesStatus() {
+    ObjectNode object =
+        JsonNodeFactory.instance.objectNode().put("kind", "Status").put("apiVersion", "v1");
+    object.putObject("metadata");
+    return object
+        .put("status", "Failure")
+        .put("message", detail)
+        .put("reason", reason())
+        .put("code", status);
+  }
+
+  /** Returns the {@code metav1.StatusReason} of the HTTP status. */
+  private String reason() {
+    return switch (status) {
+      case 400 -> "BadRequest";
+      case 401 -> "Unauthorized";
+      case 403 -> "Forbidden";
+      case 404 -> "NotFound";
+      case 405 -> "MethodNotAllowed";
+      case 413 -> "RequestEntityTooLarge";
+      case 429 -> "TooManyRequests";
+      case 503 -> "ServiceUnavailable";
+      default -> "InternalError";
+    };
   }
 
   /** What is sent. */

@@ -1,11 +1,14 @@
 package dev.tranche.extender.readapi.row;
 
+import dev.tranche.api.Printable;
 import dev.tranche.extender.explain.Explanations;
 import dev.tranche.extender.explain.Explanations.Chosen;
 import dev.tranche.extender.explain.Explanations.Scored;
 import dev.tranche.extender.explain.Explanations.Trace;
 import dev.tranche.extender.explain.NodesForPod;
+import dev.tranche.extender.explain.NodesForPod.SmallerShare;
 import dev.tranche.extender.explain.Refusals;
+import dev.tranche.extender.explain.ShareText;
 import dev.tranche.extender.explain.Survey;
 import dev.tranche.extender.explain.WaitCause;
 import dev.tranche.extender.explain.WaitCauses;
@@ -15,6 +18,9 @@ import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.placement.GpuView;
 import dev.tranche.extender.placement.Placer;
 import dev.tranche.extender.placement.Reason;
+import dev.tranche.extender.readapi.row.Candidate.CandidateGpu;
+import dev.tranche.extender.readapi.row.Snapshot.GpuRow;
+import dev.tranche.extender.readapi.row.Snapshot.PodRow;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.selection.Exclusion;
 import dev.tranche.extender.selection.NodeFilter;
@@ -25,15 +31,19 @@ import dev.tranche.process.loop.Loop;
 import io.vertx.core.Future;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.Collections;
+import java.util.Comparator;
 import java.util.List;
 import java.util.LongSummaryStatistics;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.function.IntPredicate;
 import java.util.function.Supplier;
 import java.util.function.ToLongFunction;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -49,6 +59,8 @@ public final class Explain {
       "kube-scheduler evicts no pod of lower priority for this pod: some nodes have enough free"
           + " replicas in total, but not on a single GPU. Delete a pod of the GPU with the most"
           + " free replicas, or request a smaller share";
+
+  private static final int HOLDERS_MAX = 3;
 
   private static final Set<String> SCATTERED =
       Set.of(Reason.FRAGMENTED.sentence(), Reason.TOO_FEW_GPUS.sentence());
@@ -84,7 +96,22 @@ public final class Explain {
       boolean evaluated,
       boolean outranks,
       Policy policy,
-      Optional<Supplier<Decision>> decided) {}
+      Optional<Supplier<Decision>> decided) {
+    /** Returns whether the pod waits, by what the loop knows. */
+    public boolean waits() {
+      return PodState.of(pod, hold.isPresent()) == PodState.WAITING;
+    }
+  }
+
+  /**
+   * What was asked about a pod.
+   *
+   * @param filter which nodes the pod excludes; empty if that is not known
+   * @param nodes all nodes as they are for the pod; empty if none are evaluated
+   * @param message kube-scheduler's own message about a waiting pod
+   */
+  public record Known(
+      Optional<NodeFilter> filter, List<NodeSnapshot> nodes, Optional<String> message) {}
 
   /** Reads all nodes as they are for a pod. */
   public Future<List<NodeSnapshot>> nodes(PodFacts pod, Loop loop) {
@@ -132,36 +159,83 @@ public final class Explain {
   /**
    * Makes the answer; runs on a worker.
    *
-   * @param filter which nodes the pod excludes; empty if that is not known
-   * @param nodes all nodes as they are for the pod; empty if none are evaluated
+   * @param view whose pods have names
    */
-  public PodDetail answer(Plan plan, Optional<NodeFilter> filter, List<NodeSnapshot> nodes) {
+  public PodDetail answer(Plan plan, Known known, Snapshot snapshot, View view) {
     PodFacts pod = plan.pod();
-    if (!plan.evaluated()) {
-      Decision decided = plan.decided().map(Supplier::get).orElse(null);
-      return PodDetail.of(pod, plan.hold(), decided, null);
+    Decision decided = plan.decided().map(Supplier::get).orElse(null);
+    @Nullable Waiting waiting = null;
+    if (plan.evaluated()) {
+      NodeFilter filter = known.filter().orElse(node -> Optional.empty());
+      NodesForPod now = NodesForPod.of(evaluator, pod, plan.policy(), known.nodes(), filter);
+      boolean filtered = known.filter().isPresent();
+      Decision decision = decided == null ? ofNow(plan, filtered, now) : decided;
+      // Without the filter, the node might be one that the pod excludes; or for a volume or a port.
+      SmallerShare smaller =
+          filtered && pod.scheduler().isOfKnownNodes()
+              ? now.smallerShare(evaluator, pod, plan.policy()).orElse(null)
+              : null;
+      // Some node refuses it only for its scattered room.
+      boolean scattered =
+          decision.nodes().refusedByReason().stream()
+              .anyMatch(each -> SCATTERED.contains(each.message()));
+      boolean inVain = plan.outranks() && scattered && decision.nodes().fittedCount() == 0;
+      decided =
+          decision.with(
+              inVain ? List.of(NOTE_NO_PREEMPTION, holders(decision, snapshot, view)) : List.of(),
+              smaller);
+      Survey everywhere = Survey.of(evaluator.evaluate(pod, known.nodes(), plan.policy()));
+      WaitCause alone = WaitCauses.of(pod, everywhere, explanations.decided(pod));
+      WaitCause cause = explanations.found(pod, WaitCauses.ownFieldsFirst(alone, now.excludedBy()));
+      waiting = Waiting.of(cause, explanations.trace(pod));
     }
-    NodesForPod now =
-        NodesForPod.of(
-            evaluator, pod, plan.policy(), nodes, filter.orElse(node -> Optional.empty()));
-    Decision decision =
-        plan.decided().map(Supplier::get).orElseGet(() -> ofNow(plan, filter.isPresent(), now));
-    // Without the filter, the node might be one that the pod excludes; or for a volume or a port.
-    if (filter.isPresent() && pod.scheduler().isOfKnownNodes()) {
-      decision =
-          decision.withSmallerShare(now.smallerShare(evaluator, pod, plan.policy()).orElse(null));
-    }
-    // Some node refuses it only for its scattered room.
-    boolean scattered =
-        decision.nodes().refusedByReason().stream()
-            .anyMatch(each -> SCATTERED.contains(each.message()));
-    if (plan.outranks() && scattered && decision.nodes().fittedCount() == 0) {
-      decision = decision.withNote(NOTE_NO_PREEMPTION);
-    }
-    Survey everywhere = Survey.of(evaluator.evaluate(pod, nodes, plan.policy()));
-    WaitCause alone = WaitCauses.of(pod, everywhere, explanations.decided(pod));
-    WaitCause cause = explanations.found(pod, WaitCauses.ownFieldsFirst(alone, now.excludedBy()));
-    return PodDetail.of(pod, plan.hold(), decision, Waiting.of(cause, explanations.trace(pod)));
+    return new PodDetail(
+        row(plan, waiting, snapshot),
+        Collections.unmodifiableMap(new TreeMap<>(pod.annotations())),
+        decided,
+        known.message().map(Printable::message).orElse(null));
+  }
+
+  /** Returns the pod as lists show it; the newest snapshot may not have it yet. */
+  private Pod row(Plan plan, @Nullable Waiting waiting, Snapshot snapshot) {
+    return snapshot.pods.stream()
+        .filter(each -> each.pod().uid().equals(plan.pod().uid()))
+        .findFirst()
+        .map(new WaitingReasons(explanations)::pod)
+        .orElseGet(() -> Pod.of(new PodRow("", plan.pod(), plan.hold(), List.of()), waiting));
+  }
+
+  /** Says who holds the GPU with the most free replicas; empty if that is not known. */
+  private static String holders(Decision decision, Snapshot snapshot, View view) {
+    return decision.nodes().refused().stream()
+        .flatMap(node -> node.gpus().stream())
+        .max(Comparator.comparingInt(CandidateGpu::freeReplicas))
+        .flatMap(gpu -> snapshot.gpu(gpu.uuid()))
+        .filter(gpu -> !gpu.gpu().holds().isEmpty())
+        .map(gpu -> holders(gpu, view))
+        .orElse("");
+  }
+
+  private static String holders(GpuRow row, View view) {
+    List<Hold> named = row.gpu().holds().stream().filter(view::shows).toList();
+    Stream<String> names =
+        named.stream()
+            .limit(HOLDERS_MAX)
+            .map(
+                hold ->
+                    "%s (%s)"
+                        .formatted(
+                            hold.key(),
+                            ShareText.fraction(
+                                Holder.replicas(row.gpu(), hold),
+                                Holder.replicasPerGpu(row.gpu(), hold))));
+    boolean all = named.size() == row.gpu().holds().size();
+    Stream<String> others = all ? Stream.empty() : Stream.of("pods of other namespaces");
+    return "GPU %d of node %s is held by %s"
+        .formatted(
+            row.gpu().view().index(),
+            row.node().name(),
+            Stream.concat(names, others).collect(Collectors.joining(", ")));
   }
 
   /** Shows the nodes as they are now, whenever kube-scheduler called last. */

@@ -80,20 +80,29 @@ final class Tables {
           Column.wide("RESOURCE", Gpu::resource),
           Column.wide("HOLDERS", Tables::holders));
 
+  private static final Column<Pod> NAMESPACE = Column.of("NAMESPACE", Pod::namespace);
+  private static final Column<Pod> NAME = Column.of("NAME", Pod::name);
+  private static final Column<Pod> NODE = Column.of("NODE", pod -> text(pod.node()));
+  private static final Column<Pod> INDICES = Column.of("GPU", Tables::indices);
+  private static final Column<Pod> GRANTED =
+      Column.of("GRANTED", pod -> known(pod, pod.granted(), granted -> gpus(granted.gpus())));
+  private static final Column<Pod> MEMORY_USED =
+      Column.of("MEMORY-USED", pod -> known(pod, pod.used(), used -> memory(used.memory())));
+
   private static final List<Column<Pod>> PODS =
       List.of(
-          Column.of("NAMESPACE", Pod::namespace),
-          Column.of("NAME", Pod::name),
+          NAMESPACE,
+          NAME,
           Column.of("STATE", pod -> text(pod.state())),
-          Column.of("NODE", pod -> text(pod.node())),
-          Column.of("GPU", Tables::indices),
+          NODE,
+          INDICES,
           Column.of("REQUESTED", Tables::requested),
-          Column.of("GRANTED", pod -> known(pod, pod.granted(), granted -> gpus(granted.gpus()))),
+          GRANTED,
           Column.of("SM%", pod -> known(pod, pod.used(), used -> percent(used.gpus()))),
           Column.wide(
               "MEMORY-GRANTED",
               pod -> known(pod, pod.granted(), granted -> memory(granted.memory()))),
-          Column.of("MEMORY-USED", pod -> known(pod, pod.used(), used -> memory(used.memory()))),
+          MEMORY_USED,
           Column.wide("LIMITED", pod -> limited(pod.gpus())),
           Column.wide("RESOURCE", Pod::resource),
           Column.wide("STAGE", pod -> text(pod.stage())),
@@ -104,16 +113,16 @@ final class Tables {
   /** What a pod leaves unused, and since when it has been idle. */
   private static final List<Column<Pod>> WASTE =
       List.of(
-          Column.of("NAMESPACE", Pod::namespace),
-          Column.of("NAME", Pod::name),
-          Column.of("NODE", pod -> text(pod.node())),
-          Column.of("GPU", Tables::indices),
-          Column.of("GRANTED", pod -> known(pod, pod.granted(), granted -> gpus(granted.gpus()))),
+          NAMESPACE,
+          NAME,
+          NODE,
+          INDICES,
+          GRANTED,
           Column.of("UNUSED", pod -> gpus(pod.unused())),
           Column.of(
               "MEMORY-GRANTED",
               pod -> known(pod, pod.granted(), granted -> memory(granted.memory()))),
-          Column.of("MEMORY-USED", pod -> known(pod, pod.used(), used -> memory(used.memory()))),
+          MEMORY_USED,
           new Column<>(
               "IDLE",
               false,
