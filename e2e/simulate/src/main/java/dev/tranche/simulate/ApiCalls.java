@@ -150,6 +150,20 @@ final class ApiCalls implements ApiServer {
 
   @Override
   public Future<?> wake(String node) {
-    return replica.wake(node);
+    Promise<Void> done = Promise.promise();
+    world.history.add(replica.name, "wakes waiting pods by node " + node);
+    world.counts.count(Branch.WAKE_UP);
+    world.write(
+        replica,
+        TIMEOUT_MS,
+        () -> world.api.updateNode(node, NodeObject::retried),
+        answered -> {
+          if (answered) {
+            done.complete();
+          } else {
+            done.fail("no answer");
+          }
+        });
+    return done.future();
   }
 }

@@ -79,7 +79,11 @@ final class Checks {
 
   /** A process has logged an error, or thrown an exception. */
   void bug(String sentence) {
-    broken(List.of(new Finding(Invariant.NO_ERROR_IS_LOGGED, "", sentence)));
+    broken(Invariant.NO_ERROR_IS_LOGGED, "", sentence);
+  }
+
+  private void broken(Invariant invariant, String subject, String sentence) {
+    broken(List.of(new Finding(invariant, subject, sentence)));
   }
 
   private void broken(List<Finding> findings) {
@@ -133,11 +137,9 @@ final class Checks {
     bound.add(pod.uid());
     if (world.scenario.faultless()) {
       broken(
-          List.of(
-              new Finding(
-                  Invariant.BOUND_POD_IS_ADMITTED,
-                  pod.uid(),
-                  "pod %s is refused on node %s: %s".formatted(pod.key(), pod.node(), why))));
+          Invariant.BOUND_POD_IS_ADMITTED,
+          pod.uid(),
+          "pod %s is refused on node %s: %s".formatted(pod.key(), pod.node(), why));
     }
   }
 
@@ -173,12 +175,10 @@ final class Checks {
         && !mayHaveGivenWay(pod, node)
         && !fitsOn(pod, node, 0, Checks::granted)) {
       broken(
-          List.of(
-              new Finding(
-                  Invariant.NOBODY_IS_EVICTED_IN_VAIN,
-                  pod.uid(),
-                  "pod %s does not fit on node %s, though %s were evicted for it"
-                      .formatted(pod.key(), node.name, eviction.victims()))));
+          Invariant.NOBODY_IS_EVICTED_IN_VAIN,
+          pod.uid(),
+          "pod %s does not fit on node %s, though %s were evicted for it"
+              .formatted(pod.key(), node.name, eviction.victims()));
     }
   }
 
@@ -249,15 +249,17 @@ final class Checks {
     var holds = new ArrayList<ObservedCluster.Hold>();
     for (SimulatedNode node : world.nodes) {
       for (Hold hold : leader.core().ledger.holds(node.name)) {
-        Map<String, GpuPart> parts = recorded(hold, node);
-        Map<String, GpuPart> has = node.kubelet.allParts().getOrDefault(hold.uid(), Map.of());
-        if (mayCountMore(hold, parts, has)) {
-          parts.putAll(has);
-        }
-        holds.add(new ObservedCluster.Hold(hold.uid(), hold.key(), node.name, parts));
+        holds.add(new ObservedCluster.Hold(hold.uid(), hold.key(), node.name, counted(hold, node)));
       }
     }
     return holds;
+  }
+
+  /** Returns what a hold has, or what the kubelet gave where the hold may have more. */
+  private Map<String, GpuPart> counted(Hold hold, SimulatedNode node) {
+    Map<String, GpuPart> parts = recorded(hold, node);
+    Map<String, GpuPart> has = node.kubelet.allParts().getOrDefault(hold.uid(), Map.of());
+    return mayCountMore(hold, parts, has) ? has : parts;
   }
 
   private static Map<String, GpuPart> recorded(Hold hold, SimulatedNode node) {
@@ -272,13 +274,7 @@ final class Checks {
     ExtenderReplica leader = world.leader();
     return leader != null
         && leader.core().ledger.holds(node.name).stream()
-            .anyMatch(
-                hold -> {
-                  Map<String, GpuPart> parts = recorded(hold, node);
-                  Map<String, GpuPart> has =
-                      node.kubelet.allParts().getOrDefault(hold.uid(), Map.of());
-                  return !parts.equals(has) && mayCountMore(hold, parts, has);
-                });
+            .anyMatch(hold -> !counted(hold, node).equals(recorded(hold, node)));
   }
 
   /**

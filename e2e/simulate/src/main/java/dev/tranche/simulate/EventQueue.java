@@ -19,11 +19,6 @@ final class EventQueue {
     return nowMs;
   }
 
-  /** Returns how many things have been planned so far. */
-  long planned() {
-    return number;
-  }
-
   void after(long ms, Runnable task) {
     entries.add(new Entry(nowMs + Math.max(0, ms), number++, task));
   }

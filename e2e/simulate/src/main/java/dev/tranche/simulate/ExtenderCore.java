@@ -19,7 +19,6 @@ import dev.tranche.extender.verb.Preempt;
 import dev.tranche.extender.verb.Prioritize;
 import dev.tranche.process.loop.Loop;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
-import java.util.Optional;
 import java.util.function.LongSupplier;
 import java.util.function.LongUnaryOperator;
 
@@ -82,10 +81,5 @@ final class ExtenderCore {
   void tick() {
     state.tick();
     waker.tick();
-  }
-
-  /** Returns why this replica does not decide; empty if it does. */
-  Optional<String> notDeciding() {
-    return readiness.notDeciding();
   }
 }

@@ -5,7 +5,6 @@ import dev.tranche.api.node.NodeReport;
 import dev.tranche.extender.election.SimulatedLeadership;
 import dev.tranche.extender.ledger.Assignment;
 import dev.tranche.extender.ledger.Event;
-import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.state.NodePlugins;
 import dev.tranche.extender.stream.SimulatedStreams;
 import dev.tranche.process.loop.Loop;
@@ -30,7 +29,6 @@ final class ExtenderReplica extends SimulatedProcess implements NodePlugins {
   private static final long SILENCE_MS = 15_000;
   private static final long LEASE_RETRY_MS = 2_000;
   private static final long LEASE_CALL_MS = 2_500;
-  private static final long API_TIMEOUT_MS = 4_000;
   private static final long BATCH_MS = 10;
 
   private final World world;
@@ -49,8 +47,10 @@ final class ExtenderReplica extends SimulatedProcess implements NodePlugins {
     super(name, world.queue, world.randoms.of(name));
     this.world = world;
     this.random = world.randoms.of(name + " delays");
-    this.nodeWatch = world.watch(this, world.api.nodes, node -> true, new NodeSink()).repeating();
-    this.podWatch = world.watch(this, world.api.pods, pod -> true, new PodSink()).repeating();
+    this.nodeWatch =
+        new Watch<>(world, this, world.api.nodes, node -> true, new NodeSink()).repeating();
+    this.podWatch =
+        new Watch<>(world, this, world.api.pods, pod -> true, new PodSink()).repeating();
   }
 
   ExtenderCore core() {
@@ -62,7 +62,7 @@ final class ExtenderReplica extends SimulatedProcess implements NodePlugins {
   }
 
   boolean leads() {
-    return running() && core != null && core().notDeciding().isEmpty();
+    return running() && core != null && core().readiness.notDeciding().isEmpty();
   }
 
   /** Whether it takes itself for the leader, and may know too little to decide. */
@@ -313,34 +313,5 @@ final class ExtenderReplica extends SimulatedProcess implements NodePlugins {
     if (connection != null) {
       var _ = send(connection, SimulatedStreams.retract(uid), UNATTENDED_ACK_MS);
     }
-  }
-
-  // --- the API server ---
-
-  Future<?> wake(String node) {
-    Promise<Void> done = Promise.promise();
-    world.history.add(name, "wakes waiting pods by node " + node);
-    world.counts.count(Branch.WAKE_UP);
-    world.network.<Boolean>call(
-        this,
-        world.api,
-        API_TIMEOUT_MS,
-        answer -> {
-          world.api.updateNode(node, (before, at) -> before.retried(at));
-          answer.accept(true);
-        },
-        answer -> {
-          if (answer.isPresent()) {
-            done.complete();
-          } else {
-            done.fail("no answer");
-          }
-        });
-    return done.future();
-  }
-
-  /** Returns the pod as this replica has it. */
-  Optional<PodFacts> pod(String uid) {
-    return core().ledger.pod(uid);
   }
 }

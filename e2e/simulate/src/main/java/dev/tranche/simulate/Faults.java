@@ -1,5 +1,6 @@
 package dev.tranche.simulate;
 
+import java.util.EnumSet;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
@@ -18,6 +19,19 @@ final class Faults {
   /** The plugin keeps retracted assignments for a minute, for a kubelet that lags. */
   private static final long KUBELET_LATE_MS_MAX = 40_000;
 
+  /** These wait for their moment, and count themselves then. */
+  private static final Set<Fault.Kind> LATER =
+      EnumSet.of(
+          Fault.Kind.CRASH_BEFORE_BINDING,
+          Fault.Kind.CRASH_AFTER_BINDING,
+          Fault.Kind.EXTENDER_KILLED,
+          Fault.Kind.SCHEDULER_KILLED,
+          Fault.Kind.PLUGIN_KILLED,
+          Fault.Kind.PLUGIN_STATE_LOST,
+          Fault.Kind.KUBELET_KILLED,
+          Fault.Kind.NODE_REMOVED,
+          Fault.Kind.GPU_FAULTY_BEFORE_ADMISSION);
+
   private final World world;
   private final SplittableRandom random;
 
@@ -33,13 +47,13 @@ final class Faults {
 
   void apply(Fault fault) {
     world.history.add("FAULT", fault.toString());
-    if (begins(fault)) {
+    begin(fault);
+    if (!LATER.contains(fault.kind())) {
       world.counts.count(fault.kind());
     }
   }
 
-  /** Returns whether it has begun; it may wait for its moment, and count itself then. */
-  private boolean begins(Fault fault) {
+  private void begin(Fault fault) {
     ExtenderReplica extender = world.extenders.get(fault.target() % 2);
     SimulatedNode node = world.nodes.get(fault.target() % world.nodes.size());
     long forMs = fault.forMs();
@@ -56,14 +70,8 @@ final class Faults {
         world.queue.after(Math.min(forMs, 5_000), () -> extender.breakWatches(true));
       }
       case WATCH_ENDS -> extender.breakWatches(random.nextBoolean());
-      case CRASH_BEFORE_BINDING -> {
-        world.onAssignment(by -> kill(by, fault));
-        return false;
-      }
-      case CRASH_AFTER_BINDING -> {
-        world.onBinding((by, on, gpu) -> kill(by, fault));
-        return false;
-      }
+      case CRASH_BEFORE_BINDING -> world.onAssignment(by -> kill(by, fault));
+      case CRASH_AFTER_BINDING -> world.onBinding((by, on, gpu) -> kill(by, fault));
       case EXTENDER_KILLED -> killSoon(extender, fault);
       case EXTENDER_FROZEN -> extender.freeze(forMs);
       case EXTENDER_SUSPENDED -> extender.suspend(forMs);
@@ -82,54 +90,22 @@ final class Faults {
         world.scheduler.delayWatches(forMs);
         world.queue.after(forMs, () -> world.scheduler.breakWatches(random.nextBoolean()));
       }
-      default -> {
-        return partition(fault, extender, node) || ofNode(fault, node);
-      }
+      case PARTITION_FROM_API -> world.network.block("api", extender.name, forMs);
+      case PARTITION_TO_API -> world.network.block(extender.name, "api", forMs);
+      case PARTITION_OF_API -> part(extender.name, "api", forMs);
+      case PARTITION_FROM_NODE -> world.network.block(node.plugin.name, extender.name, forMs);
+      case PARTITION_TO_NODE -> world.network.block(extender.name, node.plugin.name, forMs);
+      case PARTITION_OF_NODE -> part(extender.name, node.plugin.name, forMs);
+      default -> ofNode(fault, node);
     }
-    return !isKill(fault.kind());
   }
 
-  /** A process is killed once it runs, and counts then. */
-  private static boolean isKill(Fault.Kind kind) {
-    return switch (kind) {
-      case EXTENDER_KILLED,
-          SCHEDULER_KILLED,
-          PLUGIN_KILLED,
-          PLUGIN_STATE_LOST,
-          KUBELET_KILLED,
-          NODE_REMOVED ->
-          true;
-      default -> false;
-    };
+  private void part(String one, String other, long forMs) {
+    world.network.block(one, other, forMs);
+    world.network.block(other, one, forMs);
   }
 
-  private boolean partition(Fault fault, ExtenderReplica extender, SimulatedNode node) {
-    boolean ofNode =
-        switch (fault.kind()) {
-          case PARTITION_FROM_NODE, PARTITION_TO_NODE, PARTITION_OF_NODE -> true;
-          default -> false;
-        };
-    String other = ofNode ? node.plugin.name : "api";
-    boolean from =
-        switch (fault.kind()) {
-          case PARTITION_FROM_API, PARTITION_FROM_NODE, PARTITION_OF_API, PARTITION_OF_NODE -> true;
-          default -> false;
-        };
-    boolean to =
-        switch (fault.kind()) {
-          case PARTITION_TO_API, PARTITION_TO_NODE, PARTITION_OF_API, PARTITION_OF_NODE -> true;
-          default -> false;
-        };
-    if (from) {
-      world.network.block(other, extender.name, fault.forMs());
-    }
-    if (to) {
-      world.network.block(extender.name, other, fault.forMs());
-    }
-    return from || to;
-  }
-
-  private boolean ofNode(Fault fault, SimulatedNode node) {
+  private void ofNode(Fault fault, SimulatedNode node) {
     long forMs = fault.forMs();
     GpuModel gpu = node.gpus.get(fault.target() % node.gpus.size());
     switch (fault.kind()) {
@@ -150,10 +126,8 @@ final class Faults {
         gpu.fail(node.plugin.clockMs());
         world.queue.after(forMs, gpu::recover);
       }
-      case GPU_FAULTY_BEFORE_ADMISSION -> {
-        world.onBinding((by, on, uuids) -> failPromised(on, uuids, fault));
-        return false;
-      }
+      case GPU_FAULTY_BEFORE_ADMISSION ->
+          world.onBinding((by, on, uuids) -> failPromised(on, uuids, fault));
       case GPU_LOST -> lose(node, gpu, forMs);
       case GPU_CORDONED -> {
         cordon(node, Set.of(gpu.uuid));
@@ -171,7 +145,6 @@ final class Faults {
       }
       default -> throw new IllegalStateException("nobody applies " + fault);
     }
-    return !isKill(fault.kind());
   }
 
   /** At first only a node with another GPU, which the kubelet may then give to the pod. */

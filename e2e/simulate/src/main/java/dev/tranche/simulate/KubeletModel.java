@@ -35,6 +35,7 @@ import org.jspecify.annotations.Nullable;
 final class KubeletModel extends SimulatedProcess {
   private static final int START_MS_MAX = 4_000;
   private static final int STATUS_MS_MAX = 1_500;
+  private static final long WRITE_MS = 3_000;
 
   /** After this time the kubelet and the plugin know that a GPU is unhealthy. */
   private static final long KNOWN_AFTER_MS = 3_000;
@@ -102,7 +103,8 @@ final class KubeletModel extends SimulatedProcess {
     this.node = node;
     this.gpus = gpus;
     this.random = world.randoms.of("kubelet delays " + node);
-    this.watch = world.watch(this, world.api.pods, pod -> node.equals(pod.node()), new PodSink());
+    this.watch =
+        new Watch<>(world, this, world.api.pods, pod -> node.equals(pod.node()), new PodSink());
   }
 
   void serve(PluginProcess by) {
@@ -262,19 +264,11 @@ final class KubeletModel extends SimulatedProcess {
       return;
     }
     allocatable = now;
-    world.network.<Boolean>call(
+    world.write(
         this,
-        world.api,
-        3_000,
-        answer -> {
-          world.api.updateNode(node, (before, at) -> before.allocatable(at, now));
-          answer.accept(true);
-        },
-        answer -> {
-          if (answer.isEmpty()) {
-            allocatable = -1;
-          }
-        });
+        WRITE_MS,
+        () -> world.api.updateNode(node, (before, at) -> before.allocatable(at, now)),
+        answered -> allocatable = answered ? allocatable : -1);
   }
 
   // --- pods ---
@@ -353,27 +347,23 @@ final class KubeletModel extends SimulatedProcess {
   }
 
   private void finish(String uid) {
-    call(() -> world.api.finish(uid), () -> finish(uid));
+    write(() -> world.api.finish(uid));
   }
 
   private void phase(LocalPod local, PodObject.Phase phase, String why) {
     String uid = local.pod.uid();
-    call(() -> world.api.phase(uid, phase, why), () -> phase(local, phase, why));
+    write(() -> world.api.phase(uid, phase, why));
   }
 
   /** Writes until it has an answer. */
-  private void call(Runnable write, Runnable again) {
-    world.network.<Boolean>call(
+  private void write(Runnable change) {
+    world.write(
         this,
-        world.api,
-        3_000,
-        answer -> {
-          write.run();
-          answer.accept(true);
-        },
-        answer -> {
-          if (answer.isEmpty()) {
-            run(500, again);
+        WRITE_MS,
+        change,
+        answered -> {
+          if (!answered) {
+            run(500, () -> write(change));
           }
         });
   }
@@ -534,7 +524,7 @@ final class KubeletModel extends SimulatedProcess {
     local.ends = true;
     pods.remove(local.pod.uid());
     phase(local, PodObject.Phase.FAILED, ": " + why);
-    world.refused(local.pod, why);
+    world.checks().refused(local.pod, why);
     run(random.nextInt(STATUS_MS_MAX), this::takeUpNext);
   }
 
@@ -543,7 +533,7 @@ final class KubeletModel extends SimulatedProcess {
       return;
     }
     phase(local, PodObject.Phase.RUNNING, "");
-    run(world.runMs(local.pod.plan()), () -> ended(local));
+    run(local.pod.plan().runMs(), () -> ended(local));
   }
 
   private void ended(LocalPod local) {

@@ -31,8 +31,7 @@ record PodObject(
     long deletionAtMs,
     @Nullable String nominated,
     String condition,
-    long startedAtMs,
-    PodFacts facts)
+    long startedAtMs)
     implements Stored {
   enum Phase {
     PENDING,
@@ -44,20 +43,11 @@ record PodObject(
   static final String NAMESPACE = "ns";
 
   static PodObject created(PodPlan plan, long version, long wallMs) {
-    return of(plan, version, null, "", "", Phase.PENDING, 0, null, "", wallMs);
+    return new PodObject(plan, version, null, "", "", Phase.PENDING, 0, null, "", wallMs);
   }
 
-  private static PodObject of(
-      PodPlan plan,
-      long version,
-      @Nullable String node,
-      String gpu,
-      String granted,
-      Phase phase,
-      long deletionAtMs,
-      @Nullable String nominated,
-      String condition,
-      long startedAtMs) {
+  /** Returns what an extender reads of it. */
+  PodFacts facts() {
     Map<String, String> annotations = new HashMap<>();
     if (plan.replicasPerGpu() > 0) {
       annotations.put(Names.REPLICAS_PER_GPU, Integer.toString(plan.replicasPerGpu()));
@@ -74,56 +64,46 @@ record PodObject(
       annotations.put(Names.GPU, gpu);
       annotations.put(Names.GRANTED_REPLICAS, granted);
     }
-    var facts =
-        new PodFacts(
-                plan.uid(),
-                NAMESPACE,
-                plan.name(),
-                node,
-                phase == Phase.SUCCEEDED || phase == Phase.FAILED,
-                phase == Phase.RUNNING,
-                Names.RESOURCE,
-                plan.requests(),
-                annotations)
-            .with(
-                new PreemptionInfo(
-                    plan.priority(),
-                    PodLabels.of(Map.of()),
-                    startedAtMs,
-                    phase != Phase.PENDING,
-                    deletionAtMs > 0,
-                    nominated,
-                    deletionAtMs,
-                    NodeNeeds.NONE));
-    return new PodObject(
-        plan,
-        version,
-        node,
-        gpu,
-        granted,
-        phase,
-        deletionAtMs,
-        nominated,
-        condition,
-        startedAtMs,
-        facts);
+    return new PodFacts(
+            plan.uid(),
+            NAMESPACE,
+            plan.name(),
+            node,
+            ended(),
+            phase == Phase.RUNNING,
+            Names.RESOURCE,
+            plan.requests(),
+            annotations)
+        .with(
+            new PreemptionInfo(
+                plan.priority(),
+                PodLabels.of(Map.of()),
+                startedAtMs,
+                phase != Phase.PENDING,
+                deletionAtMs > 0,
+                nominated,
+                deletionAtMs,
+                NodeNeeds.NONE));
   }
 
   PodObject bound(long at, String to, String onGpu, String replicas) {
-    return of(plan, at, to, onGpu, replicas, phase, deletionAtMs, null, "", startedAtMs);
+    return new PodObject(plan, at, to, onGpu, replicas, phase, deletionAtMs, null, "", startedAtMs);
   }
 
   PodObject in(long at, Phase now, long wallMs) {
-    return of(plan, at, node, gpu, granted, now, deletionAtMs, nominated, condition, wallMs);
+    return new PodObject(
+        plan, at, node, gpu, granted, now, deletionAtMs, nominated, condition, wallMs);
   }
 
   PodObject terminating(long at, long untilWallMs) {
-    return of(plan, at, node, gpu, granted, phase, untilWallMs, nominated, condition, startedAtMs);
+    return new PodObject(
+        plan, at, node, gpu, granted, phase, untilWallMs, nominated, condition, startedAtMs);
   }
 
   /** After an attempt of the scheduler that has not placed it. */
   PodObject unscheduled(long at, String why, @Nullable String nominatedNode) {
-    return of(plan, at, node, gpu, granted, phase, deletionAtMs, nominatedNode, why, startedAtMs);
+    return new PodObject(
+        plan, at, node, gpu, granted, phase, deletionAtMs, nominatedNode, why, startedAtMs);
   }
 
   @Override
@@ -150,7 +130,7 @@ record PodObject(
   }
 
   boolean ended() {
-    return facts.ended();
+    return phase == Phase.SUCCEEDED || phase == Phase.FAILED;
   }
 
   boolean terminating() {

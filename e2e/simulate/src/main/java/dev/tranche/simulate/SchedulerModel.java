@@ -23,6 +23,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class SchedulerModel extends SimulatedProcess {
   private static final int PREEMPTION_MS_MAX = 10;
+  private static final long WRITE_MS = 5_000;
 
   private final World world;
   private final Verbs verbs;
@@ -48,8 +49,8 @@ final class SchedulerModel extends SimulatedProcess {
     this.verbs = verbs;
     this.random = world.randoms.of("scheduler delays");
     this.waiting = new SchedulingQueue(this, this::next);
-    this.podWatch = world.watch(this, world.api.pods, pod -> true, new PodSink());
-    this.nodeWatch = world.watch(this, world.api.nodes, node -> true, new NodeSink());
+    this.podWatch = new Watch<>(world, this, world.api.pods, pod -> true, new PodSink());
+    this.nodeWatch = new Watch<>(world, this, world.api.nodes, node -> true, new NodeSink());
   }
 
   @Override
@@ -343,15 +344,11 @@ final class SchedulerModel extends SimulatedProcess {
   /** Writes the pod's condition and nominated node. */
   private void report(PodObject pod, String condition, Runnable written) {
     String node = nominated.get(pod.uid());
-    world.network.<Boolean>call(
+    world.write(
         this,
-        world.api,
-        5_000,
-        answer -> {
-          world.api.unscheduled(pod.uid(), condition, node);
-          answer.accept(true);
-        },
-        answer -> written.run());
+        WRITE_MS,
+        () -> world.api.unscheduled(pod.uid(), condition, node),
+        answered -> written.run());
   }
 
   // --- preemption ---
@@ -481,16 +478,8 @@ final class SchedulerModel extends SimulatedProcess {
     }
   }
 
-  private void delete(String victim, Runnable answered) {
-    world.network.<Boolean>call(
-        this,
-        world.api,
-        5_000,
-        answer -> {
-          world.api.delete(victim, false);
-          answer.accept(true);
-        },
-        answer -> answered.run());
+  private void delete(String victim, Runnable deleted) {
+    world.write(this, WRITE_MS, () -> world.api.delete(victim, false), answered -> deleted.run());
   }
 
   /** Whether it has begun the pod's binding, wherever the pod was nominated. */

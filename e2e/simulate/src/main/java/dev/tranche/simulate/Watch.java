@@ -5,7 +5,6 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.SplittableRandom;
-import java.util.function.Consumer;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
@@ -29,14 +28,12 @@ final class Watch<T extends Stored> {
     default void listed() {}
   }
 
+  private final World world;
   private final SimulatedProcess client;
-  private final ApiModel api;
-  private final Network network;
   private final ApiModel.Table<T> table;
   private final Predicate<T> selected;
   private final Sink<T> sink;
   private final SplittableRandom random;
-  private final Consumer<Branch> met;
 
   /** What was seen last, by key. */
   private final Map<String, T> known = new HashMap<>();
@@ -53,22 +50,17 @@ final class Watch<T extends Stored> {
   private boolean repeats;
 
   Watch(
+      World world,
       SimulatedProcess client,
-      ApiModel api,
-      Network network,
       ApiModel.Table<T> table,
       Predicate<T> selected,
-      Sink<T> sink,
-      SplittableRandom random,
-      Consumer<Branch> met) {
+      Sink<T> sink) {
+    this.world = world;
     this.client = client;
-    this.api = api;
-    this.network = network;
     this.table = table;
     this.selected = selected;
     this.sink = sink;
-    this.random = random;
-    this.met = met;
+    this.random = world.randoms.of("watch " + client.name + sink.getClass().getSimpleName());
     table.watch(this::changed);
   }
 
@@ -88,7 +80,7 @@ final class Watch<T extends Stored> {
   }
 
   private void list() {
-    if (network.blocked(api.name, client.name) || network.blocked(client.name, api.name)) {
+    if (blocked() || world.network.blocked(client.name, world.api.name)) {
       client.run(pauseMs(), this::list);
       return;
     }
@@ -124,7 +116,7 @@ final class Watch<T extends Stored> {
 
   private void reopen() {
     if (expired) {
-      met.accept(Branch.LIST_AFTER_GONE);
+      world.counts.count(Branch.LIST_AFTER_GONE);
       list();
       return;
     }
@@ -145,6 +137,10 @@ final class Watch<T extends Stored> {
       }
       cursor--;
     }
+  }
+
+  private boolean blocked() {
+    return world.network.blocked(world.api.name, client.name);
   }
 
   private long pauseMs() {
@@ -196,7 +192,7 @@ final class Watch<T extends Stored> {
       read();
       return;
     }
-    if (network.blocked(api.name, client.name)) {
+    if (blocked()) {
       // Nothing comes, and nothing says so until the watch is opened again.
       client.run(pauseMs(), this::read);
       return;

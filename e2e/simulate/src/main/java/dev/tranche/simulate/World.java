@@ -9,6 +9,7 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.SplittableRandom;
+import java.util.function.Consumer;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
@@ -59,12 +60,6 @@ final class World {
     this.scheduler = new SchedulerModel(this, new RoutedVerbs(this));
     this.faults = new Faults(this);
     this.checks = new Checks(this);
-  }
-
-  <T extends Stored> Watch<T> watch(
-      SimulatedProcess client, ApiModel.Table<T> table, Predicate<T> selected, Watch.Sink<T> sink) {
-    SplittableRandom delays = randoms.of("watch " + client.name + sink.getClass().getSimpleName());
-    return new Watch<>(client, api, network, table, selected, sink, delays, counts::count);
   }
 
   /** Runs until the end, or until something does not hold. */
@@ -147,8 +142,21 @@ final class World {
     };
   }
 
-  long runMs(PodPlan plan) {
-    return plan.runMs();
+  /**
+   * Calls the API server, which answers only that it has written.
+   *
+   * @param answered gets whether an answer came in time
+   */
+  void write(SimulatedProcess by, long timeoutMs, Runnable write, Consumer<Boolean> answered) {
+    network.<Boolean>call(
+        by,
+        api,
+        timeoutMs,
+        answer -> {
+          write.run();
+          answer.accept(true);
+        },
+        answer -> answered.accept(answer.isPresent()));
   }
 
   Checks checks() {
@@ -252,10 +260,5 @@ final class World {
   void allocated(PodObject pod, Map<String, GpuPart> parts) {
     checks.admitted(pod, parts);
     checks.check(Objects.requireNonNull(pod.node()));
-  }
-
-  /** A kubelet has refused a pod. */
-  void refused(PodObject pod, String why) {
-    checks.refused(pod, why);
   }
 }

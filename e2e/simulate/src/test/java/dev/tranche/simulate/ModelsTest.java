@@ -11,12 +11,12 @@ import org.junit.jupiter.api.Test;
 
 /** What the simulator is made of behaves as what it stands for. */
 class ModelsTest {
-  private final EventQueue queue = new EventQueue();
-  private final Randoms randoms = new Randoms(1);
-  private final History history = new History(queue);
-  private final ApiModel api = new ApiModel(queue, randoms.of("api"), history);
-  private final Network network = new Network(queue, randoms.of("network"));
-  private final SimulatedProcess client = new SimulatedProcess("client", queue, randoms.of("c"));
+  private final World world =
+      new World(new Scenario(2, Policy.PACKED, List.of(), List.of(), List.of(), 0));
+  private final EventQueue queue = world.queue;
+  private final ApiModel api = world.api;
+  private final SimulatedProcess client =
+      new SimulatedProcess("client", queue, world.randoms.of("c"));
   private final List<String> seen = new ArrayList<>();
 
   private void runFor(long ms) {
@@ -44,9 +44,7 @@ class ModelsTest {
             seen.add("gone " + pod.uid());
           }
         };
-    var watch =
-        new Watch<>(
-            client, api, network, api.pods, pod -> true, sink, randoms.of("w"), branch -> {});
+    var watch = new Watch<>(world, client, api.pods, pod -> true, sink);
     watch.start();
     return watch;
   }
@@ -132,8 +130,8 @@ class ModelsTest {
   @Test
   void partition_isOneWay_andACallThenTimesOut() {
     client.start();
-    network.block("api", "client", 60_000);
-    network.<String>call(
+    world.network.block("api", "client", 60_000);
+    world.network.<String>call(
         client,
         api,
         1_000,
@@ -166,7 +164,6 @@ class ModelsTest {
   /** kubernetes#141694: the victims end while the pod that evicts them is tried again. */
   @Test
   void podThatEvicts_isForgotten_untilTheNextEvent_ifItsVictimsHaveEndedMeanwhile() {
-    var world = new World(new Scenario(2, Policy.PACKED, List.of(), List.of(), List.of(), 0));
     var waiting = new SchedulingQueue(world.scheduler, () -> {});
     PodPlan plan = plan(1, "p");
     waiting.seen(PodObject.created(plan, 1, 0));
