@@ -347,31 +347,15 @@ final class NamespaceViewIT {
 
   private static JsonObject pod(
       @Nullable String namespace, @Nullable String uid, String gpu, int replicas) {
-    var limits = new JsonObject().put(Names.RESOURCE, Integer.toString(replicas));
-    var container =
-        new JsonObject()
-            .put("name", "main")
-            .put("resources", new JsonObject().put("limits", limits).put("requests", limits));
-    var metadata =
-        new JsonObject()
-            .put("name", "p")
-            .put(
-                "annotations",
-                new JsonObject()
-                    .put(Names.GPU_FRACTION, "0." + replicas)
-                    .put(Names.REPLICAS_PER_GPU, "10")
-                    .put(Names.GPU_UUID, gpu));
+    JsonObject pod = ReadApiIT.pod(replicas, Names.GPU_UUID, gpu);
+    JsonObject metadata = pod.getJsonObject("metadata");
     if (namespace != null) {
       metadata.put("namespace", namespace);
     }
     if (uid != null) {
       metadata.put("uid", uid);
     }
-    return new JsonObject()
-        .put("apiVersion", "v1")
-        .put("kind", "Pod")
-        .put("metadata", metadata)
-        .put("spec", new JsonObject().put("containers", new JsonArray().add(container)));
+    return pod;
   }
 
   private Answer whatIf(String path, JsonObject pod) throws Exception {

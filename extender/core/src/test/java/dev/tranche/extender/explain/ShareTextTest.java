@@ -30,9 +30,11 @@ final class ShareTextTest {
   }
 
   @Test
-  void severalGpus_areCountedInWords() {
+  void severalGpus_areCounted_fewInWords() {
     assertThat(needs(Map.of(Names.GPU_FRACTION, "0.4", Names.GPU_COUNT, "2"), app("main", 8)))
         .isEqualTo("0.4 on each of two GPUs");
+    assertThat(needs(Map.of(Names.GPU_FRACTION, "0.6", Names.GPU_COUNT, "20"), app("main", 120)))
+        .isEqualTo("0.6 on each of 20 GPUs");
     assertThat(needs(Map.of(Names.GPUS_REQUESTED, "main=3"), app("main", 30)))
         .isEqualTo("three whole GPUs");
   }

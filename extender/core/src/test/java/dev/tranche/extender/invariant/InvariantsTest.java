@@ -132,13 +132,4 @@ class InvariantsTest {
     var overfull = List.of(new Finding(Invariant.GPU_ALLOCATED_ONCE, "G", ""));
     assertThat(watch.update(overfull, 0)).isEqualTo(overfull);
   }
-
-  @Test
-  void reset_startsTheBoundAgain() {
-    var watch = new InvariantWatch();
-    var found = List.of(new Finding(Invariant.HOLD_HAS_POD, "a", ""));
-    assertThat(watch.update(found, 0)).isEmpty();
-    watch.reset();
-    assertThat(watch.update(found, Invariant.HOLD_HAS_POD.boundMs())).isEmpty();
-  }
 }

@@ -24,13 +24,7 @@ final class DecidedPlacementTest extends LedgerRig {
   private static final Request APP_TWO = new Request("main", Kind.APP, 2);
 
   private static PodFacts plain(@Nullable String node, Request... requests) {
-    return plain(node, Map.of(), requests);
-  }
-
-  private static PodFacts plain(
-      @Nullable String node, Map<String, String> annotations, Request... requests) {
-    return new PodFacts(
-        "p", "ns", "p", node, false, false, Names.RESOURCE, List.of(requests), annotations);
+    return TestFacts.pod("p", node, Map.of(), requests);
   }
 
   /** A node whose GPUs have so many replicas, of which others hold some. */
@@ -54,7 +48,7 @@ final class DecidedPlacementTest extends LedgerRig {
     var annotations = new HashMap<>(pod.annotations());
     annotations.put(Names.GPU, place.annotation());
     annotations.put(Names.GRANTED_REPLICAS, place.replicasAnnotation(uuid -> replicas));
-    return plain(NODE, annotations, pod.requests().toArray(new Request[0]));
+    return TestFacts.pod("p", NODE, annotations, pod.requests().toArray(new Request[0]));
   }
 
   private Hold hold() {
@@ -89,7 +83,7 @@ final class DecidedPlacementTest extends LedgerRig {
         List.of(
             "1/10,1/10", "8/10", "11/10,1/10", "8/1000,4", "", "8/10,4/10,1/10", "0/10,12/10")) {
       var annotations = Map.of(Names.GPU, "gpu-0,gpu-1", Names.GRANTED_REPLICAS, counts);
-      apply(new Event.PodSeen(plain(NODE, annotations, TWELVE)));
+      apply(new Event.PodSeen(TestFacts.pod("p", NODE, annotations, TWELVE)));
       assertThat(hold().placement()).as(counts).isNull();
       assertThat(free("gpu-0") + free("gpu-1")).as(counts).isZero();
     }
@@ -98,7 +92,7 @@ final class DecidedPlacementTest extends LedgerRig {
             Names.GPU, "gpu-0",
             Names.GRANTED_REPLICAS, "3/100",
             Names.REPLICAS_PER_GPU, "10");
-    apply(new Event.PodSeen(plain(NODE, stamped, new Request("main", Kind.APP, 3))));
+    apply(new Event.PodSeen(TestFacts.pod("p", NODE, stamped, new Request("main", Kind.APP, 3))));
     assertThat(hold().replicasPerGpu()).isEqualTo(10);
   }
 

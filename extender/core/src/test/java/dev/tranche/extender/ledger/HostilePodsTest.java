@@ -3,7 +3,6 @@ package dev.tranche.extender.ledger;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.sun.management.ThreadMXBean;
-import dev.tranche.api.Demand;
 import dev.tranche.api.Names;
 import java.lang.management.ManagementFactory;
 import java.util.List;
@@ -47,24 +46,9 @@ final class HostilePodsTest extends LedgerRig {
     report(NODE, Map.of());
     for (int i = 0; i < 450; i++) {
       // 2.2 billion in all, more than an int holds.
-      apply(new Event.PodSeen(millions("p" + i)));
+      apply(new Event.PodSeen(TestFacts.pod("p" + i, NODE, Map.of(), TestFacts.main(5_000_000))));
     }
     assertThat(free("gpu-0")).isZero();
-  }
-
-  private static PodFacts millions(String uid) {
-    PodFacts pod = facts(draft(uid, NODE, 1, "1"));
-    var huge = new Demand.Request("main", Demand.Kind.APP, 5_000_000);
-    return new PodFacts(
-        pod.uid(),
-        pod.namespace(),
-        pod.name(),
-        pod.node(),
-        false,
-        false,
-        pod.resource(),
-        List.of(huge),
-        Map.of());
   }
 
   @ParameterizedTest

@@ -1,6 +1,5 @@
 package dev.tranche.extender.ledger;
 
-import dev.tranche.api.Demand;
 import dev.tranche.api.Names;
 import dev.tranche.extender.placement.Placement;
 import java.util.HashMap;
@@ -54,8 +53,7 @@ abstract class LedgerRig {
   }
 
   static GpuFacts gpu(String uuid, int index, int replicas) {
-    return new GpuFacts(
-        uuid, index, "Tesla T4", Names.RESOURCE, replicas, 10L << 30, true, "", 0, "", 0, Map.of());
+    return TestFacts.gpu(uuid, index, replicas, 10L << 30);
   }
 
   static Assignment echo(String uid, String uuid) {
@@ -77,13 +75,20 @@ abstract class LedgerRig {
 
   static PodFacts named(
       String uid, String name, @Nullable String node, boolean running, @Nullable String gpu) {
-    var request = new Demand.Request("main", Demand.Kind.APP, 3);
     var annotations = new HashMap<>(Map.of(Names.REPLICAS_PER_GPU, "10"));
     if (gpu != null) {
       annotations.put(Names.GPU, gpu);
     }
     return new PodFacts(
-        uid, "ns", name, node, false, running, Names.RESOURCE, List.of(request), annotations);
+        uid,
+        "ns",
+        name,
+        node,
+        false,
+        running,
+        Names.RESOURCE,
+        List.of(TestFacts.main(3)),
+        annotations);
   }
 
   static PodFacts ended(String uid, String node) {
@@ -92,8 +97,6 @@ abstract class LedgerRig {
 
   static PodFacts facts(
       String uid, @Nullable String node, boolean ended, Map<String, String> annotations) {
-    var request = new Demand.Request("main", Demand.Kind.APP, 3);
-    return new PodFacts(
-        uid, "ns", uid, node, ended, false, Names.RESOURCE, List.of(request), annotations);
+    return TestFacts.with(TestFacts.pod(uid, node, annotations, TestFacts.main(3)), ended, false);
   }
 }

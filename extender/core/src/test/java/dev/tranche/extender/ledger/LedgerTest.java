@@ -87,6 +87,23 @@ final class LedgerTest extends LedgerRig {
     assertThat(free("gpu-0")).isOne();
   }
 
+  /** They are another part of the GPU to the kubelet, though R is the same. */
+  @Test
+  void replicasOfAFormerResource_areOfAnEarlierConfig() {
+    var holdings = Map.of("ns/p", Map.of("main", Map.of("gpu-0", 3)));
+    report(NODE, holdings);
+    apply(new Event.PodSeen(pod("p", NODE, "gpu-0")));
+    nowMs += 10_000;
+    report(NODE, holdings);
+    var renamed =
+        new GpuFacts(
+            "gpu-0", 0, "T4", "nvidia.com/gpu.shared", 10, 1, true, "", 0, "", 3, Map.of());
+    var grants = Map.of("ns/p", Map.of("gpu-0", new NodeState.Grant(10, true)));
+    apply(reported(NODE, new NodeState(true, List.of(renamed), holdings, true, grants, List.of())));
+    assertThat(free("gpu-0")).isEqualTo(7);
+    assertThat(view("gpu-0").earlier()).isEqualTo(GpuPart.of(3, 10));
+  }
+
   private static GpuFacts withheld(GpuFacts gpu, int replicas) {
     return TestFacts.gpu(
         gpu.uuid(), gpu.index(), gpu.replicas(), gpu.memoryUsableBytes(), replicas);
@@ -421,10 +438,8 @@ final class LedgerTest extends LedgerRig {
     report(NODE, Map.of());
     var request = new Demand.Request("warm", Demand.Kind.INIT, 3);
     var annotations = Map.of(Names.GPU, "gpu-0", Names.REPLICAS_PER_GPU, "10");
-    var pod =
-        new PodFacts(
-            "p", "ns", "p", NODE, false, false, Names.RESOURCE, List.of(request), annotations);
-    assertThat(apply(new Event.PodSeen(pod))).noneMatch(this::assignsToNode);
+    assertThat(apply(new Event.PodSeen(TestFacts.pod("p", NODE, annotations, request))))
+        .noneMatch(this::assignsToNode);
   }
 
   @Test

@@ -153,11 +153,6 @@ final class Views {
         .view();
   }
 
-  static GpuFacts gpu(String uuid, int index, int replicas) {
-    return new GpuFacts(
-        uuid, index, "Tesla T4", Names.RESOURCE, replicas, 16L << 30, true, "", 0, "", 0, Map.of());
-  }
-
   /** What the webhook writes. */
   static Map<String, String> annotations(boolean stamped, boolean ofTwoGpus) {
     var annotations = new HashMap<String, String>();

@@ -171,7 +171,7 @@ final class World {
     Node(String name, int... replicas) {
       this.name = name;
       for (int i = 0; i < replicas.length; i++) {
-        gpus.add(Views.gpu(name + "-gpu-" + i, i, replicas[i]));
+        gpus.add(TestFacts.gpu(name + "-gpu-" + i, i, replicas[i], 16L << 30));
       }
     }
 

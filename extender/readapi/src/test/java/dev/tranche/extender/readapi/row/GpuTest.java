@@ -91,33 +91,21 @@ final class GpuTest {
   }
 
   private static Hold held(int replicas) {
+    return held(replicas, 10);
+  }
+
+  private static Hold held(int replicas, int of) {
     var share = new Placement.Share("GPU-a", replicas);
     var place = Placement.of(List.of(new Placement.Container("main", List.of(share))));
+    var stage = Hold.Stage.BOUND;
     return new Hold(
-        "uid-p",
-        "ns/p",
-        "a",
-        "nvidia.com/gpu",
-        place,
-        true,
-        replicas,
-        10,
-        Hold.Stage.BOUND,
-        true,
-        0,
-        0,
-        0);
+        "uid-p", "ns/p", "a", "nvidia.com/gpu", place, true, replicas, of, stage, true, 0, 0, 0);
   }
 
   @Test
   void replicasOfAFormerSize_areNotMixedWithThoseOfNow() {
-    var share = new Placement.Share("GPU-a", 3);
-    var place = Placement.of(List.of(new Placement.Container("main", List.of(share))));
-    var stage = Hold.Stage.BOUND;
-    var hold =
-        new Hold("uid-p", "ns/p", "a", "nvidia.com/gpu", place, true, 3, 4, stage, true, 0, 0, 0);
     JsonObject holder =
-        shown(List.of(hold), Map.of("uid-p", 4)).getJsonArray("holders").getJsonObject(0);
+        shown(List.of(held(3, 4)), Map.of("uid-p", 4)).getJsonArray("holders").getJsonObject(0);
     assertThat(holder.getInteger("replicas")).isEqualTo(3);
     assertThat(holder.getInteger("replicasPerGpu")).isEqualTo(4);
     assertThat(holder.getString("stage")).isEqualTo("Confirmed");
@@ -126,13 +114,8 @@ final class GpuTest {
   /** The node says so, and it counts more than what the pod was sized for. */
   @Test
   void replicasThatTheNodeHasGranted_areCountedInItsR() {
-    var share = new Placement.Share("GPU-a", 3);
-    var place = Placement.of(List.of(new Placement.Container("main", List.of(share))));
-    var stage = Hold.Stage.BOUND;
-    var hold =
-        new Hold("uid-p", "ns/p", "a", "nvidia.com/gpu", place, true, 3, 10, stage, true, 0, 0, 0);
     JsonObject holder =
-        shown(List.of(hold), Map.of("uid-p", 4)).getJsonArray("holders").getJsonObject(0);
+        shown(List.of(held(3)), Map.of("uid-p", 4)).getJsonArray("holders").getJsonObject(0);
     assertThat(holder.getInteger("replicasPerGpu")).isEqualTo(4);
   }
 
