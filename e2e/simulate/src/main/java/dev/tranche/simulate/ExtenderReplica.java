@@ -230,16 +230,16 @@ final class ExtenderReplica extends SimulatedProcess implements NodePlugins {
   /** A node's plugin has opened a stream. */
   void opened(NodeConnection connection) {
     SimulatedStreams at = Objects.requireNonNull(streams);
-    connection.accepted(at.open(connection.node(), connection::closed), clockMs());
+    connection.accepted(at.open(connection.node(), () -> connection.closed), clockMs());
   }
 
   /** A report has come; the first one of a stream takes the node's place. */
   void received(NodeConnection connection, NodeReport report) {
-    if (connection.closed()) {
+    if (connection.closed) {
       return;
     }
     NodeConnection before = connections.get(connection.node());
-    if (before != connection && !connection.reportedBefore()) {
+    if (before != connection && !connection.reported) {
       connections.put(connection.node(), connection);
       if (before != null) {
         before.close("the node has opened a newer stream");
@@ -259,7 +259,7 @@ final class ExtenderReplica extends SimulatedProcess implements NodePlugins {
   private void sweep() {
     long deadlineMs = clockMs() - SILENCE_MS;
     for (NodeConnection connection : new LinkedHashMap<>(connections).values()) {
-      if (connection.lastReportMs() < deadlineMs) {
+      if (connection.lastReportMs < deadlineMs) {
         connection.close("no report for 15 s");
       }
     }

@@ -63,7 +63,7 @@ final class Faults {
         world.extenders.forEach(each -> each.delayWatches(forMs));
         world.nodes.stream()
             .filter(each -> random.nextInt(3) > 0)
-            .forEach(each -> each.kubelet.delayWatch(Math.min(forMs, KUBELET_LATE_MS_MAX)));
+            .forEach(each -> each.kubelet.watch.delay(Math.min(forMs, KUBELET_LATE_MS_MAX)));
       }
       case UNOBSERVED_STATE -> {
         extender.delayWatches(Math.min(forMs, 5_000));
@@ -87,7 +87,7 @@ final class Faults {
       case OLD_ROUTE -> world.routeToOther();
       case SCHEDULER_KILLED -> killSoon(world.scheduler, fault);
       case SCHEDULER_STALE -> {
-        world.scheduler.delayWatches(forMs);
+        world.scheduler.podWatch.delay(forMs);
         world.queue.after(forMs, () -> world.scheduler.breakWatches(random.nextBoolean()));
       }
       case PARTITION_FROM_API -> world.network.block("api", extender.name, forMs);
@@ -118,8 +118,8 @@ final class Faults {
       case PLUGIN_FROZEN -> node.plugin.freeze(forMs);
       case KUBELET_KILLED, NODE_REMOVED -> killSoon(node.kubelet, fault);
       case KUBELET_STALE -> {
-        node.kubelet.delayWatch(forMs);
-        world.queue.after(forMs, () -> node.kubelet.breakWatch(random.nextBoolean()));
+        node.kubelet.watch.delay(forMs);
+        world.queue.after(forMs, () -> node.kubelet.watch.breakOff(random.nextBoolean()));
       }
       case KUBELET_LIST_HANGS -> node.kubelet.hangList(forMs);
       case GPU_FAULTY -> {
@@ -138,7 +138,7 @@ final class Faults {
           world.counts.count(Branch.RECUT_WITH_HELD_IDS);
         }
         // Pods that were bound before may be admitted after it.
-        node.kubelet.delayWatch(random.nextInt(LATE_MS_MAX));
+        node.kubelet.watch.delay(random.nextInt(LATE_MS_MAX));
         int before = node.plugin.replicas();
         node.plugin.configure(fault.value());
         world.queue.after(2 * forMs, () -> node.plugin.configure(before));
@@ -163,7 +163,7 @@ final class Faults {
     world.history.add("FAULT", "%s has an error".formatted(promised.uuid));
     world.counts.count(fault.kind());
     promised.fail(node.plugin.clockMs());
-    node.kubelet.delayWatch(GPU_KNOWN_MS);
+    node.kubelet.watch.delay(GPU_KNOWN_MS);
     world.queue.after(Math.max(2 * GPU_KNOWN_MS, fault.forMs()), promised::recover);
     return true;
   }

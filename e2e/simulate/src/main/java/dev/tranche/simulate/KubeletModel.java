@@ -84,7 +84,7 @@ final class KubeletModel extends SimulatedProcess {
   private final String node;
   private final List<GpuModel> gpus;
   private final SplittableRandom random;
-  private final Watch<PodObject> watch;
+  final Watch<PodObject> watch;
   private final Map<String, LocalPod> pods = new LinkedHashMap<>();
 
   /** Changes that the API server has shown, and that wait until the pod before is admitted. */
@@ -158,14 +158,6 @@ final class KubeletModel extends SimulatedProcess {
 
   void hangList(long forMs) {
     listHangsUntilMs = Math.max(listHangsUntilMs, queue.nowMs() + forMs);
-  }
-
-  void delayWatch(long forMs) {
-    watch.delay(forMs);
-  }
-
-  void breakWatch(boolean tooOld) {
-    watch.breakOff(tooOld);
   }
 
   boolean listHangs() {
@@ -524,7 +516,7 @@ final class KubeletModel extends SimulatedProcess {
     local.ends = true;
     pods.remove(local.pod.uid());
     phase(local, PodObject.Phase.FAILED, ": " + why);
-    world.checks().refused(local.pod, why);
+    world.checks.refused(local.pod, why);
     run(random.nextInt(STATUS_MS_MAX), this::takeUpNext);
   }
 

@@ -22,9 +22,9 @@ final class NodeConnection {
   private final Map<Long, Promise<Void>> unacknowledged = new LinkedHashMap<>();
   private @Nullable Consumer<NodeReport> reports;
   private long sequence;
-  private long lastReportMs;
-  private boolean reported;
-  private boolean closed;
+  long lastReportMs;
+  boolean reported;
+  boolean closed;
   private boolean pluginClosed;
   private long lastToExtenderMs;
   private long lastToPluginMs;
@@ -42,7 +42,7 @@ final class NodeConnection {
   }
 
   String node() {
-    return plugin.node();
+    return plugin.node;
   }
 
   // --- the plugin's side ---
@@ -78,18 +78,6 @@ final class NodeConnection {
   void accepted(Consumer<NodeReport> takes, long nowMs) {
     reports = takes;
     lastReportMs = nowMs;
-  }
-
-  boolean closed() {
-    return closed;
-  }
-
-  boolean reportedBefore() {
-    return reported;
-  }
-
-  long lastReportMs() {
-    return lastReportMs;
   }
 
   void reported(NodeReport report, long nowMs) {

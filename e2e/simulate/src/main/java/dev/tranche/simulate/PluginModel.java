@@ -30,7 +30,7 @@ final class PluginModel extends PluginProcess {
   private static final Map<Integer, Config> CONFIGS = new HashMap<>();
 
   private final World world;
-  private final String node;
+  final String node;
   private final KubeletModel kubelet;
   private final List<GpuModel> gpus;
   private final SplittableRandom random;
@@ -61,10 +61,6 @@ final class PluginModel extends PluginProcess {
     this.kubelet = kubelet;
     this.replicas = replicas;
     this.random = world.randoms.of("plugin delays " + node);
-  }
-
-  String node() {
-    return node;
   }
 
   boolean registered() {

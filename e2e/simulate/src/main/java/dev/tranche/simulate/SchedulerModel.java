@@ -28,7 +28,7 @@ final class SchedulerModel extends SimulatedProcess {
   private final World world;
   private final Verbs verbs;
   private final SplittableRandom random;
-  private final Watch<PodObject> podWatch;
+  final Watch<PodObject> podWatch;
   private final Watch<NodeObject> nodeWatch;
   private final Map<String, PodObject> pods = new LinkedHashMap<>();
   private final Map<String, NodeObject> nodes = new LinkedHashMap<>();
@@ -78,10 +78,6 @@ final class SchedulerModel extends SimulatedProcess {
   void breakWatches(boolean tooOld) {
     podWatch.breakOff(tooOld);
     nodeWatch.breakOff(tooOld);
-  }
-
-  void delayWatches(long forMs) {
-    podWatch.delay(forMs);
   }
 
   // --- what it sees ---
@@ -325,7 +321,7 @@ final class SchedulerModel extends SimulatedProcess {
   }
 
   private void unschedulable(SchedulingQueue.Attempt attempt, PodObject pod, Refusal refusal) {
-    world.checks().waits(pod);
+    world.checks.waits(pod);
     world.history.add(name, "pod %s fits nowhere".formatted(pod.key()));
     waiting.refused(attempt, refusal.byTotals() > 0, !refusal.byExtender().isEmpty());
     if (forgets(pod)) {
@@ -458,7 +454,7 @@ final class SchedulerModel extends SimulatedProcess {
     world.counts.count(Branch.PREEMPTION);
     world.counts.count(Branch.NOMINATION);
     world.history.add(name, "evicts %s on %s for pod %s".formatted(victims, node, pod.key()));
-    world.checks().evicted(pod, node, victims);
+    world.checks.evicted(pod, node, victims);
     nominated.put(pod.uid(), node);
     if (world.scenario.asynchronousPreemption()) {
       waiting.preempting(pod.uid(), true);

@@ -31,7 +31,7 @@ final class World {
   final SchedulerModel scheduler;
   private final SplittableRandom random;
   private final Faults faults;
-  private final Checks checks;
+  final Checks checks;
   private final Set<String> usedNames = new HashSet<>();
   private int created;
   private long answersLostUntilMs;
@@ -157,10 +157,6 @@ final class World {
           answer.accept(true);
         },
         answer -> answered.accept(answer.isPresent()));
-  }
-
-  Checks checks() {
-    return checks;
   }
 
   Optional<SimulatedNode> node(@Nullable String name) {

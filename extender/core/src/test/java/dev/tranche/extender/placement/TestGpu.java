@@ -1,7 +1,11 @@
 package dev.tranche.extender.placement;
 
+import dev.tranche.api.AllowList;
+import dev.tranche.api.Demand;
 import dev.tranche.api.Names;
 import dev.tranche.extender.load.UsageDistribution;
+import java.util.List;
+import java.util.OptionalInt;
 
 /** Builds a GPU as placement sees it; an idle and healthy one of ten replicas and 10 GiB. */
 public final class TestGpu {
@@ -77,6 +81,15 @@ public final class TestGpu {
     load = value;
     forecast = known;
     return this;
+  }
+
+  /** A request of one share in one container. */
+  public static GpuRequest request(int replicas) {
+    var main =
+        new Demand.Container(
+            "main", Demand.Kind.APP, List.of(new Demand.Shares(1, replicas)), false);
+    var demand = new Demand(Names.RESOURCE, 10, List.of(main));
+    return new GpuRequest(demand, OptionalInt.of(10), AllowList.ANY, AllowList.ANY);
   }
 
   public GpuView view() {

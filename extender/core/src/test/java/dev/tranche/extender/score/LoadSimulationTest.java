@@ -6,6 +6,7 @@ import dev.tranche.extender.load.UseHistory;
 import dev.tranche.extender.placement.GpuRequest;
 import dev.tranche.extender.placement.GpuView;
 import dev.tranche.extender.placement.LoadForecast;
+import dev.tranche.extender.placement.TestGpu;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.LinkedHashSet;
@@ -37,7 +38,7 @@ final class LoadSimulationTest {
   private static final int SEEDS = 6;
   private static final int[] SHARES = {1, 1, 1, 2, 2, 2, 3, 3, 5, 5};
 
-  private static final GpuRequest REQUEST = Gpus.request(1);
+  private static final GpuRequest REQUEST = TestGpu.request(1);
 
   /** So many pods come until a pod's use is known. */
   private static final int NEWCOMERS = 13;
@@ -185,7 +186,9 @@ final class LoadSimulationTest {
     }
     var loadForecast = LoadForecast.of(Math.min(1, measuredUse), unknown, history.odds());
     double load = Math.min(1, measuredUse) + requested;
-    return Gpus.idle("gpu" + gpu.index, gpu.index, REPLICAS - gpu.taken)
+    return new TestGpu("gpu" + gpu.index)
+        .index(gpu.index)
+        .free(REPLICAS - gpu.taken)
         .load(load, loadForecast)
         .view();
   }

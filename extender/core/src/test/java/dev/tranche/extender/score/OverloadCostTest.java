@@ -6,6 +6,7 @@ import dev.tranche.extender.load.UsageDistribution;
 import dev.tranche.extender.placement.GpuView;
 import dev.tranche.extender.placement.LoadForecast;
 import dev.tranche.extender.placement.Placement;
+import dev.tranche.extender.placement.TestGpu;
 import java.util.Collections;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -34,7 +35,7 @@ final class OverloadCostTest {
 
   @Test
   void unmeasured_isNeitherBestNorWorst() {
-    double unmeasured = OverloadCost.cost(Gpus.gpu("gpu", 0, 10, 1, 0, false), 5);
+    double unmeasured = OverloadCost.cost(idle().measured(false).view(), 5);
     assertThat(unmeasured).isGreaterThan(cost(0, 10, 5)).isLessThan(cost(1, 10, 5));
   }
 
@@ -71,23 +72,23 @@ final class OverloadCostTest {
   @Test
   void idle_areNotScarceAmongFewGpus_norWhereNothingIsMeasured() {
     assertThat(idleness(0, 15).scarce()).isFalse();
-    var blind = Collections.nCopies(40, Gpus.gpu("gpu", 0, 10, 1, 0, false));
-    assertThat(IdleGpus.of(Gpus.request(3), blind).scarce()).isFalse();
+    var blind = Collections.nCopies(40, idle().measured(false).view());
+    assertThat(IdleGpus.of(TestGpu.request(3), blind).scarce()).isFalse();
   }
 
   @Test
   void idle_withoutReplicas_isNot() {
-    var full = Collections.nCopies(16, Gpus.gpu("gpu", 0, 4, 1, 0, true));
-    assertThat(IdleGpus.of(Gpus.request(3), full)).isEqualTo(new IdleGpus(16, 0));
-    var more = Collections.nCopies(17, Gpus.gpu("gpu", 0, 10, 1, 0, true));
-    assertThat(IdleGpus.of(Gpus.request(3), more)).isEqualTo(new IdleGpus(17, 17));
+    var full = Collections.nCopies(16, idle().free(4).view());
+    assertThat(IdleGpus.of(TestGpu.request(3), full)).isEqualTo(new IdleGpus(16, 0));
+    var more = Collections.nCopies(17, idle().view());
+    assertThat(IdleGpus.of(TestGpu.request(3), more)).isEqualTo(new IdleGpus(17, 17));
   }
 
   private static IdleGpus idleness(int idle, int busy) {
-    var gpus = Collections.nCopies(idle, Gpus.gpu("gpu", 0, 10, 1, 0.05, true));
-    var others = Collections.nCopies(busy, Gpus.gpu("gpu", 0, 10, 1, 0.3, true));
-    IdleGpus one = IdleGpus.of(Gpus.request(3), gpus);
-    IdleGpus other = IdleGpus.of(Gpus.request(3), others);
+    var gpus = Collections.nCopies(idle, gpu(0.05, 10));
+    var others = Collections.nCopies(busy, gpu(0.3, 10));
+    IdleGpus one = IdleGpus.of(TestGpu.request(3), gpus);
+    IdleGpus other = IdleGpus.of(TestGpu.request(3), others);
     return new IdleGpus(one.gpus() + other.gpus(), one.idle() + other.idle());
   }
 
@@ -97,7 +98,7 @@ final class OverloadCostTest {
 
   private static double cost(List<LoadForecast.Newcomer> newcomers, int share) {
     var loadForecast = LoadForecast.of(0, newcomers, UsageDistribution.GUESS);
-    return OverloadCost.cost(Gpus.idle("gpu", 0, 7).load(0, loadForecast).view(), share);
+    return OverloadCost.cost(idle().free(7).load(0, loadForecast).view(), share);
   }
 
   private static Scores.Score score(double load) {
@@ -106,7 +107,11 @@ final class OverloadCostTest {
         Policy.LOAD_SPARING_IDLE, List.of(gpu(load, 10)), Placement.of(List.of(container)));
   }
 
+  private static TestGpu idle() {
+    return new TestGpu("gpu");
+  }
+
   private static GpuView gpu(double load, int free) {
-    return Gpus.gpu("gpu", 0, free, 1, load, true);
+    return idle().free(free).load(load).view();
   }
 }

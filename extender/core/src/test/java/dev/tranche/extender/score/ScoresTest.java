@@ -3,6 +3,7 @@ package dev.tranche.extender.score;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.extender.placement.Placement;
+import dev.tranche.extender.placement.TestGpu;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
@@ -46,7 +47,13 @@ final class ScoresTest {
 
   private static int headroom(
       Policy policy, int free, double memoryFree, double sm, boolean measured) {
-    var gpu = Gpus.gpu("gpu", 0, free, memoryFree, sm, measured);
+    var gpu =
+        new TestGpu("gpu")
+            .free(free)
+            .memory(1_000, (long) (memoryFree * 1_000))
+            .measured(measured)
+            .load(sm)
+            .view();
     var container = new Placement.Container("main", List.of(new Placement.Share("gpu", 3)));
     return Scores.of(policy, List.of(gpu), Placement.of(List.of(container))).headroom();
   }
