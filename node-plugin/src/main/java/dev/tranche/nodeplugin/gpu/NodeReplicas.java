@@ -1,10 +1,12 @@
 package dev.tranche.nodeplugin.gpu;
 
 import dev.tranche.api.GpuPart;
+import dev.tranche.api.ReplicaId;
 import dev.tranche.nodeplugin.config.Config;
 import dev.tranche.nodeplugin.gpu.Replica.Stage;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -27,6 +29,10 @@ import java.util.stream.Stream;
  */
 public record NodeReplicas(
     Config config, Map<String, GpuSharing> sharing, List<Replicas> byResource) {
+  // Length first, so that ::10 comes after ::9.
+  private static final Comparator<String> BY_ORDINAL =
+      Comparator.comparingInt(String::length).thenComparing(Comparator.naturalOrder());
+
   /**
    * Creates the replicas.
    *
@@ -87,11 +93,33 @@ public record NodeReplicas(
     }
     int freeReplicas = how.replicas() - earlier.replicas(how.replicas()) - own.size();
     List<Replica> replicas = new ArrayList<>();
-    for (String id : ReplicaIds.of(gpu.info().uuid(), how, own, taken)) {
+    for (String id : ids(gpu.info().uuid(), how, own, taken)) {
       boolean offered = own.contains(id) || freeReplicas-- > 0;
       replicas.add(new Replica(id, gpu, offered ? Stage.OFFERED : Stage.WITHHELD));
     }
     return replicas;
+  }
+
+  /**
+   * Returns R ids of a GPU: those that are held under this sharing, and the lowest ones that are
+   * not taken.
+   *
+   * @param own held under this sharing
+   * @param taken held under an earlier one
+   */
+  static List<String> ids(String uuid, GpuSharing how, Set<String> own, Set<String> taken) {
+    if (!how.shared()) {
+      return List.of(ReplicaId.unshared(uuid).toString());
+    }
+    List<String> ids = new ArrayList<>(own);
+    for (int k = 0; ids.size() < how.replicas(); k++) {
+      String id = new ReplicaId(uuid, k).toString();
+      if (!own.contains(id) && !taken.contains(id)) {
+        ids.add(id);
+      }
+    }
+    ids.sort(BY_ORDINAL);
+    return ids;
   }
 
   private static List<Replica> retired(

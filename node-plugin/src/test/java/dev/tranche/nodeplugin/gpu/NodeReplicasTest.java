@@ -149,6 +149,10 @@ class NodeReplicasTest {
     assertThat(ids(make(four), Stage.OFFERED)).hasSize(4);
   }
 
+  private static String[] ids(GpuSharing how) {
+    return NodeReplicas.ids("GPU-0", how, Set.of(), Set.of()).toArray(String[]::new);
+  }
+
   @Test
   void allocatable_isWhatPodsRequestAndWhatIsFree_whateverTheNumbersOfReplicas() {
     int[] sizes = {1, 2, 3, 4, 7, 10};
@@ -157,9 +161,7 @@ class NodeReplicasTest {
       held = new HeldReplicas();
       GpuSharing before = sharing(GPU, sizes[random.nextInt(sizes.length)]);
       String[] ids =
-          ReplicaIds.of("GPU-0", before, Set.of(), Set.of()).stream()
-              .filter(id -> random.nextBoolean())
-              .toArray(String[]::new);
+          Arrays.stream(ids(before)).filter(id -> random.nextBoolean()).toArray(String[]::new);
       hold(before, ids);
       GpuSharing now = sharing(GPU, sizes[random.nextInt(sizes.length)]);
       int free =
@@ -175,7 +177,7 @@ class NodeReplicasTest {
   void idsOfBothConfigs_areNotOfferedUntilTheirContainersEnd() {
     GpuSharing ten = sharing(GPU, 10);
     GpuSharing three = sharing(GPU, 3);
-    String[] ids = ReplicaIds.of("GPU-0", ten, Set.of(), Set.of()).toArray(String[]::new);
+    String[] ids = ids(ten);
     hold(ten, Arrays.copyOf(ids, 7));
     NodeReplicas replicas = make(three);
     assertThat(replicas.withheld("GPU-0")).isEqualTo(3);
@@ -409,7 +411,7 @@ class NodeReplicasTest {
   void replicasOfTwoPods_leaveNoRoomForMoreThanTheWholeGpu() {
     GpuSharing ten = sharing(GPU, 10);
     hold(ten, tenths("p"), tenths("q"));
-    String[] ids = ReplicaIds.of("GPU-0", ten, Set.of(), Set.of()).toArray(String[]::new);
+    String[] ids = ids(ten);
     List<String> four = List.of(ids).subList(3, 7);
     List<String> five = List.of(ids).subList(3, 8);
     assertThat(held.overfull(replicas(byUuid(ten)), four, false)).isEmpty();
