@@ -174,7 +174,6 @@ class AllocateAnswerTest {
   static Stream<Arguments> answers() {
     return Stream.of(
         Arguments.of("", List.of("NVIDIA_VISIBLE_DEVICES=GPU-1,GPU-0")),
-        Arguments.of("--device-id-strategy=index", List.of("NVIDIA_VISIBLE_DEVICES=1,0")),
         Arguments.of(
             "--gdrcopy-enabled --gds-enabled --mofed-enabled",
             List.of(
@@ -217,11 +216,6 @@ class AllocateAnswerTest {
                 "cdi k8s.device-plugin.nvidia.com/gpu=GPU-0",
                 "cdi k8s.device-plugin.nvidia.com/imex-channel=0",
                 "cdi k8s.device-plugin.nvidia.com/mofed=all")),
-        Arguments.of(
-            "--device-list-strategy=cdi-annotations --device-id-strategy=index",
-            List.of(
-                "@cdi.k8s.io/nvidia-device-plugin_id="
-                    + "k8s.device-plugin.nvidia.com/gpu=1,k8s.device-plugin.nvidia.com/gpu=0")),
         Arguments.of(
             "--device-list-strategy=cdi-annotations,cdi-cri,envvar"
                 + " --cdi-annotation-prefix=nvidia.cdi.k8s.io/",

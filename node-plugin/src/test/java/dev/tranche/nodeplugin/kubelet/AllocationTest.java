@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.tranche.api.kubelet.DeviceSpec;
 import dev.tranche.api.node.GpuShare;
 import dev.tranche.api.node.Holding;
-import dev.tranche.nodeplugin.config.Config;
 import dev.tranche.nodeplugin.config.Configs;
 import dev.tranche.nodeplugin.config.Sharing.SharingStrategy;
 import dev.tranche.nodeplugin.gpu.GpuSharing;
@@ -46,22 +45,14 @@ class AllocationTest {
   static Allocation strict(int gpus, String prefix) {
     GpuSharing sharing = shared("nvidia.com/gpu", true);
     List<GpuStatus> all = IntStream.range(0, gpus).mapToObj(i -> gpu(prefix, i)).toList();
-    Config config = replicas(sharing, false, false).config();
     Map<String, GpuSharing> by =
         all.stream().collect(Collectors.toMap(g -> g.info().uuid(), g -> sharing));
-    return new Allocation(
-        NodeReplicas.of(config, all, by, List.of()).byResource().getFirst(),
-        HostNodes.NONE,
-        new HeldReplicas(),
-        NodeLimits.NONE);
+    return allocation(NodeReplicas.of(Configs.of(), all, by, List.of()).byResource().getFirst());
   }
 
-  private static Replicas replicas(GpuSharing sharing, boolean specs, boolean byIndex) {
+  private static Replicas replicas(GpuSharing sharing, String... flags) {
     return NodeReplicas.of(
-            Configs.of(
-                "--pass-device-specs=" + specs,
-                "--device-id-strategy=" + (byIndex ? "index" : "uuid"),
-                "--dev-root=/run/nvidia"),
+            Configs.of(flags),
             List.of(gpu(0), gpu(1)),
             Map.of("GPU-0", sharing, "GPU-1", sharing),
             List.of())
@@ -69,10 +60,13 @@ class AllocationTest {
         .getFirst();
   }
 
+  private static Allocation allocation(Replicas replicas) {
+    return new Allocation(replicas, HostNodes.NONE, new HeldReplicas(), NodeLimits.NONE);
+  }
+
   private static Allocation.Verdict decide(
       GpuSharing sharing, List<String> ids, GpuShare... assigned) {
-    return new Allocation(
-            replicas(sharing, false, false), HostNodes.NONE, new HeldReplicas(), NodeLimits.NONE)
+    return allocation(replicas(sharing))
         .decide(ids, expected(List.of(assigned), 0, assigned.length > 0));
   }
 
@@ -112,16 +106,8 @@ class AllocationTest {
                 IntStream.range(0, first).mapToObj(i -> "GPU-0::" + i),
                 IntStream.range(0, second).mapToObj(i -> "GPU-1::" + i))
             .toList();
-    Replicas replicas =
-        NodeReplicas.of(
-                Configs.of("--plain-requests=" + counts),
-                List.of(gpu(0), gpu(1)),
-                Map.of("GPU-0", TEN, "GPU-1", TEN),
-                List.of())
-            .byResource()
-            .getFirst();
     return refusal(
-        new Allocation(replicas, HostNodes.NONE, new HeldReplicas(), NodeLimits.NONE)
+        allocation(replicas(TEN, "--plain-requests=" + counts))
             .decide(ids, expected(List.of(), 0, mayBeAssigned)));
   }
 
@@ -138,19 +124,10 @@ class AllocationTest {
   }
 
   @Test
-  void indexes_areToldWhereAskedFor() {
-    var verdict =
-        new Allocation(
-                replicas(TEN, false, true), HostNodes.NONE, new HeldReplicas(), NodeLimits.NONE)
-            .decide(List.of("GPU-1::0"), expected(List.of(), 0, false));
-    assertThat(envs(verdict)).containsEntry("NVIDIA_VISIBLE_DEVICES", "1");
-  }
-
-  @Test
   void deviceSpecs_liveUnderTheDevRoot() {
     var allocation =
         new Allocation(
-            replicas(TEN, true, false),
+            replicas(TEN, "--pass-device-specs", "--dev-root=/run/nvidia"),
             new HostNodes(List.of("/dev/nvidiactl"), List.of(), Map.of(), true),
             new HeldReplicas(),
             NodeLimits.NONE);
@@ -179,12 +156,6 @@ class AllocationTest {
     GpuSharing strict = shared("nvidia.com/gpu", true);
     assertThat(refusal(decide(strict, List.of("GPU-0::0", "GPU-9::0"))))
         .endsWith("unknown device: GPU-9::0");
-  }
-
-  @Test
-  void unsharedGpus_haveBareIds() {
-    assertThat(envs(decide(GpuSharing.unshared("nvidia.com/gpu"), List.of("GPU-0"))))
-        .containsEntry("NVIDIA_VISIBLE_DEVICES", "GPU-0");
   }
 
   @Test
@@ -223,9 +194,7 @@ class AllocationTest {
 
   @Test
   void shareOfOtherReplicas_isRefused_sinceItWouldBeAnotherPartOfTheGpu() {
-    var allocation =
-        new Allocation(
-            replicas(TEN, false, false), HostNodes.NONE, new HeldReplicas(), NodeLimits.NONE);
+    Allocation allocation = allocation(replicas(TEN));
     List<String> ids = List.of("GPU-1::0", "GPU-1::1", "GPU-1::2");
     List<GpuShare> assigned = List.of(share("GPU-1", 3));
     assertThat(refusal(allocation.decide(ids, expected(assigned, 4, true))))
@@ -240,8 +209,7 @@ class AllocationTest {
     var held = new HeldReplicas();
     List<String> four = List.of("GPU-0::0", "GPU-0::1", "GPU-0::2", "GPU-0::3");
     held.update(List.of(holding("p", four), holding("q", four)), true, Map.of("GPU-0", TEN), 0);
-    var allocation =
-        new Allocation(replicas(TEN, false, false), HostNodes.NONE, held, NodeLimits.NONE);
+    var allocation = new Allocation(replicas(TEN), HostNodes.NONE, held, NodeLimits.NONE);
     List<String> three = List.of("GPU-0::4", "GPU-0::5", "GPU-0::6");
     assertThat(refusal(allocation.decide(three, expected(List.of(), 0, false))))
         .contains("3 of 10 replicas of GPU-0 do not fit", "gave a replica to two pods");
