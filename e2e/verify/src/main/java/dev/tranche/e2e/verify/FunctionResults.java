@@ -8,9 +8,13 @@ import java.util.List;
  *
  * @param needed whether the node plugin cannot work without the function
  * @param expected return codes other than success that are valid answers
+ * @param tookNs for all answers
  */
 record FunctionResults(
-    String function, boolean needed, List<Integer> expected, List<Answer> answers) {
+    String function, boolean needed, List<Integer> expected, List<Answer> answers, long tookNs) {
+  /** Begins the value of a function that is there, and not called. */
+  static final String NOT_CALLED = "is there; not called";
+
   /**
    * One answer.
    *
@@ -31,7 +35,9 @@ record FunctionResults(
 
   Check check(String area) {
     List<String> texts = answers.stream().map(Answer::text).distinct().toList();
-    return Check.of(area, function, status(), String.join(", ", texts));
+    String all = String.join(", ", texts);
+    String time = all.startsWith(NOT_CALLED) ? "" : " (%.2f ms)".formatted(tookNs / 1e6);
+    return Check.of(area, function, status(), all + time);
   }
 
   private CheckStatus status() {

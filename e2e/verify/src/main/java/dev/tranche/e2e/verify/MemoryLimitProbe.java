@@ -73,6 +73,7 @@ final class MemoryLimitProbe {
     byte[] text = (cgroup + "\0").getBytes(StandardCharsets.UTF_8);
     try (Memory path = new Memory(text.length)) {
       path.write(0, text, 0, text.length);
+      long startNs = System.nanoTime();
       List<Answer> taken = new ArrayList<>();
       List<Answer> readBack = new ArrayList<>();
       devices.forEach(
@@ -87,8 +88,9 @@ final class MemoryLimitProbe {
             }
             taken.add(new Answer(target, code, "took a limit and cleared it"));
           });
-      probe.put(SET, taken);
-      probe.put(GET, readBack);
+      long tookNs = System.nanoTime() - startNs;
+      probe.put(SET, taken, tookNs);
+      probe.put(GET, readBack, tookNs);
     }
   }
 

@@ -20,7 +20,7 @@ import java.util.function.Supplier;
  * It has its own list of these functions, and skips those that would change a GPU. Not thread-safe;
  * may block in NVML.
  */
-final class NvmlProbe {
+public final class NvmlProbe {
   static final String AREA = "NVML function by function";
 
   private static final String NAME = "libnvidia-ml.so.1";
@@ -100,6 +100,12 @@ final class NvmlProbe {
    */
   static NvmlProbe load(Optional<Path> file) {
     return new NvmlProbe(NativeLibrary.getInstance(file.map(Path::toString).orElse(NAME)));
+  }
+
+  /** Calls every function of the driver that is installed below this root. */
+  public static void addTo(Report report, Path driverRoot) {
+    var options = new VerifyOptions(Optional.empty(), driverRoot, 0, false);
+    load(options.library(NAME)).run().forEach(report::add);
   }
 
   /** Every function in turn; those that need a GPU only where there is one. */
@@ -186,7 +192,7 @@ final class NvmlProbe {
         (f, device) -> call(f, device, out, second),
         () -> out.getInt(0) + "." + second.getInt(0));
     each("nvmlDeviceGetComputeMode", this::plain, this::number);
-    probe("nvmlDeviceSetComputeMode", f -> notCalled("not called, it changes the GPU"));
+    probe("nvmlDeviceSetComputeMode", f -> notCalled(", it changes the GPU"));
   }
 
   private void figures() {
@@ -328,7 +334,7 @@ final class NvmlProbe {
           List<Answer> answers = new ArrayList<>();
           migDevices.forEach(
               (place, device) -> answers.add(answer(place, plain(f, device), value)));
-          return answers.isEmpty() ? notCalled("not called without a MIG device") : answers;
+          return answers.isEmpty() ? notCalled(" without a MIG device") : answers;
         });
   }
 
@@ -342,7 +348,7 @@ final class NvmlProbe {
             int code = call(f, handles.getFirst(), handles.get(other), out);
             answers.add(new Answer("0 and " + other, code, "level " + out.getInt(0)));
           }
-          return answers.isEmpty() ? notCalled("not called for one GPU") : answers;
+          return answers.isEmpty() ? notCalled(" for one GPU") : answers;
         });
     each(
         "nvmlDeviceGetNvLinkState",
@@ -384,15 +390,13 @@ final class NvmlProbe {
   }
 
   private void each(String name, DeviceCall call, Supplier<String> value) {
-    function(name)
-        .filter(f -> !devices.isEmpty())
-        .ifPresent(
-            f ->
-                put(
-                    name,
-                    ofDevices(
-                        (index, device) ->
-                            answer(Integer.toString(index), call.of(f, device), value))));
+    if (!devices.isEmpty()) {
+      probe(
+          name,
+          f ->
+              ofDevices(
+                  (index, device) -> answer(Integer.toString(index), call.of(f, device), value)));
+    }
   }
 
   private static Answer answer(String target, int code, Supplier<String> value) {
@@ -400,7 +404,7 @@ final class NvmlProbe {
   }
 
   private static List<Answer> notCalled(String why) {
-    return List.of(new Answer("", NvmlCodes.SUCCESS, "is there; " + why));
+    return List.of(new Answer("", NvmlCodes.SUCCESS, FunctionResults.NOT_CALLED + why));
   }
 
   private List<Answer> ofDevices(BiFunction<Integer, Long, Answer> answer) {
@@ -410,12 +414,20 @@ final class NvmlProbe {
   }
 
   private void probe(String name, Answers answers) {
-    function(name).ifPresent(f -> put(name, answers.of(f)));
+    function(name)
+        .ifPresent(
+            f -> {
+              long startNs = System.nanoTime();
+              put(name, answers.of(f), System.nanoTime() - startNs);
+            });
   }
 
-  void put(String name, List<Answer> answers) {
+  /**
+   * @param tookNs for all answers
+   */
+  void put(String name, List<Answer> answers, long tookNs) {
     var expected = EXPECTED.getOrDefault(name, List.of());
-    results.put(name, new FunctionResults(name, NEEDED.contains(name), expected, answers));
+    results.put(name, new FunctionResults(name, NEEDED.contains(name), expected, answers, tookNs));
   }
 
   /** Reports that a function was not called. */
