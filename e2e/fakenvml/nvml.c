@@ -4,6 +4,7 @@
  */
 #include "state.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -221,10 +222,19 @@ static int copy(char *to, unsigned length, const char *text)
     return SUCCESS;
 }
 
+/* A node that may be opened, but has no driver behind it, answers ENXIO. */
+static int reaches_driver(void)
+{
+    int file = open("/dev/nvidiactl", O_RDWR | O_CLOEXEC);
+    if (file >= 0)
+        close(file);
+    return file >= 0 || errno == ENXIO;
+}
+
 NVML int nvmlInit_v2(void)
 {
     pthread_mutex_lock(&lock);
-    if (state_refresh(&state) != 0)
+    if (state_refresh(&state) != 0 || (state.nodes && !reaches_driver()))
         return leave(DRIVER_NOT_LOADED);
     int answer = told(__func__, -1);
     if (answer != SUCCESS)

@@ -291,6 +291,8 @@ static int driver_line(struct state *state, char *line)
             state->process_bytes = strcmp(value, "32") == 0 ? 32 : 24;
         else if (strcmp(key, "privileges") == 0)
             state->privileges = strcmp(value, "caller") == 0 ? SYS_ADMIN_ONLY : NOBODY;
+        else if (strcmp(key, "nodes") == 0)
+            state->nodes = atoi(value);
         else if (strcmp(key, "limits") == 0)
             state->limits = strcmp(value, "dmem") == 0   ? LIMITS_DMEM
                             : strcmp(value, "misc") == 0 ? LIMITS_MISC

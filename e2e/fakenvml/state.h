@@ -98,6 +98,8 @@ struct state {
     unsigned process_bytes;
     /* Who gets what the driver keeps from unprivileged callers. */
     enum { EVERYBODY, SYS_ADMIN_ONLY, NOBODY } privileges;
+    /* Whether callers need the driver's device node. */
+    int nodes;
     /* What keeps memory limits: nothing since the driver is older than they are, nothing on this kernel, or a backend. */
     enum { LIMITS_UNKNOWN, LIMITS_NONE, LIMITS_DMEM, LIMITS_MISC, LIMITS_HALF } limits;
     int answers;

@@ -3,6 +3,7 @@ package dev.tranche.nodeplugin.nvml;
 import static dev.tranche.nodeplugin.FakeNvml.gpu;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assumptions.assumeThat;
 
 import dev.tranche.nodeplugin.FakeNvml;
 import java.io.IOException;
@@ -74,6 +75,13 @@ class JnaNvmlIT {
       assertThat(info.memoryReservedBytes()).isEqualTo(450L << 20);
       assertThat(nvml.read(0)).isEqualTo(new GpuReading(1024L << 20, 37, 2));
     }
+  }
+
+  @Test
+  void driverWhoseDeviceNodeCannotBeOpened_isNotLoaded() throws Exception {
+    assumeThat(Path.of("/dev/nvidiactl")).doesNotExist();
+    fake.state("driver version=580.82.07 nodes=1", gpu(0, ""));
+    assertThatThrownBy(() -> JnaNvml.open(fake.root())).hasMessageContaining("Driver Not Loaded");
   }
 
   @Test
