@@ -21,6 +21,7 @@ import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.OptionalInt;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
@@ -77,7 +78,7 @@ final class WhatIfAnswers {
     }
     return vertx
         .executeBlocking(() -> pods.parse(body, view), false)
-        .compose(parsed -> Answer.of(parsed, pod -> answer(pod, copies)))
+        .compose(parsed -> Answer.of(Objects.requireNonNull(parsed), pod -> answer(pod, copies)))
         .onComplete(done -> places.release())
         .recover(WhatIfAnswers::unavailableOnTimeout);
   }
