@@ -438,7 +438,8 @@ readinessProbe:
 {{- fail "config.map and config.name are both set: give the config's keys in config.map, or the name of a ConfigMap that exists in config.name, not both." -}}
 {{- end -}}
 {{- $configs := include "tranche.configMap" . | fromYaml -}}
-{{- if and .Values.config.map (ne 10 (int .Values.replicas)) -}}
+{{- /* 10 was the default before, which --reuse-values keeps. */ -}}
+{{- if and .Values.config.map (not (has (int .Values.replicas) (list 10 20))) -}}
 {{- fail (printf "replicas is %v and has no effect beside config.map: give the number in the config, as sharing.timeSlicing.resources[].replicas or sharing.mps.resources[].replicas, and remove replicas." .Values.replicas) -}}
 {{- end -}}
 {{- if and .Values.config.default (not .Values.config.name) (not (hasKey $configs .Values.config.default)) -}}

@@ -13,7 +13,7 @@ enum WebhookSetting implements ProcessSetting {
   RESOURCE(
       "nvidia.com/gpu",
       "Extended resources that the node plugin advertises, comma-separated; fractions become replicas of the first."),
-  DEFAULT_REPLICAS_PER_GPU("10", "Replicas per GPU if no eligible node has the label."),
+  DEFAULT_REPLICAS_PER_GPU("20", "Replicas per GPU if no eligible node has the label."),
   GPU_MEMORY_RESERVE(
       "640Mi", "GPU memory that the driver reserves, if a node's labels state only the total."),
   DEFAULT_GPU_MEMORY(

@@ -22,7 +22,7 @@ class WebhookConfigTest {
     assertThat(config.listen()).hasToString("0.0.0.0:8443");
     assertThat(config.metrics()).hasToString("0.0.0.0:9090");
     assertThat(config.rules())
-        .isEqualTo(Reviews.rules(List.of("nvidia.com/gpu"), 10, "tranche-scheduler", "nvidia"));
+        .isEqualTo(Reviews.rules(List.of("nvidia.com/gpu"), 20, "tranche-scheduler", "nvidia"));
     assertThat(config.tls().authorityLife()).isEqualTo(Duration.ofDays(3650));
     assertThat(config.tls().servingLife()).isEqualTo(Duration.ofDays(90));
     assertThat(config.drainDelay()).isEqualTo(Duration.ofSeconds(5));

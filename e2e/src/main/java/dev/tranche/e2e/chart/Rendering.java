@@ -24,11 +24,11 @@ public record Rendering(String file, String purpose, String namespace, Map<Strin
       List.of(
           new Rendering(
               "tranche.yaml",
-              "All of Tranche, ten replicas per GPU, its own kube-scheduler beside the extender.",
+              "All of Tranche, 20 replicas per GPU, its own kube-scheduler beside the extender.",
               Map.of()),
           new Rendering(
               "tranche-existing-scheduler.yaml",
-              "All of Tranche, ten replicas per GPU, for a kube-scheduler that you configure: see"
+              "All of Tranche, 20 replicas per GPU, for a kube-scheduler that you configure: see"
                   + " scheduler-existing.yaml.",
               Map.of("extender.mode", "service")),
           new Rendering(

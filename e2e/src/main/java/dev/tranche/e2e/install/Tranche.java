@@ -25,6 +25,7 @@ import org.jspecify.annotations.Nullable;
 /** A cluster of GPU nodes with all of Tranche on it, installed from the chart as a user does it. */
 public final class Tranche implements AutoCloseable {
   public static final String NAMESPACE = "tranche";
+  public static final int DEFAULT_REPLICAS_PER_GPU = 20;
   public static final int REPLICAS_PER_GPU = 10;
   private static final int METRICS_PORT = 30090;
   private static final int READY_S = 180;
@@ -59,6 +60,11 @@ public final class Tranche implements AutoCloseable {
       Consumer<String> progress) {
     private String kubeletRoot() {
       return String.valueOf(values.getOrDefault(KUBELET_ROOT, "/var/lib/kubelet"));
+    }
+
+    /** The demo has the chart's default; the figures of tests follow from another number. */
+    private int replicas() {
+      return kept ? DEFAULT_REPLICAS_PER_GPU : REPLICAS_PER_GPU;
     }
 
     private Path schedulerFolder() {
@@ -177,6 +183,7 @@ public final class Tranche implements AutoCloseable {
             .withKubeConfig(kubeconfig())
             .set("image.repository", artifacts.image().substring(0, colon))
             .set("image.tag", artifacts.image().substring(colon + 1))
+            .set("replicas", plan.replicas())
             .set("nvidiaDriverRoot", Node.DRIVER_ROOT)
             .set("extender.metricsNodePort", METRICS_PORT);
     plan.values().forEach(helm::set);
@@ -231,7 +238,7 @@ public final class Tranche implements AutoCloseable {
 
   private boolean isAllocatable() {
     return allocatable().entrySet().stream()
-        .allMatch(e -> e.getValue() == gpus(e.getKey()).nonMigCount() * REPLICAS_PER_GPU);
+        .allMatch(e -> e.getValue() == gpus(e.getKey()).nonMigCount() * plan.replicas());
   }
 
   private static int orZero(@Nullable Integer number) {

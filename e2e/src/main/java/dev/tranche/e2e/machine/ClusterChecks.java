@@ -164,7 +164,7 @@ public final class ClusterChecks {
         "Placement",
         "measured memory",
         reason.contains("processes there use too much of the memory"),
-        "with two replicas free a pod waits: " + reason);
+        "with a fifth of the GPU free a pod waits: " + reason);
     Instant released = Instant.now();
     node.release("greedy");
     node.awaitPod("late", GpuNode::isRunning);
@@ -237,7 +237,7 @@ public final class ClusterChecks {
                         "default",
                         map.getData()
                             .getOrDefault("default", "")
-                            .replace("replicas: 10", "replicas: 20"))
+                            .replace("replicas: 20", "replicas: 40"))
                     .build());
     Await.until("more replicas", BACK_WITHIN_S, () -> node.replicas() > before);
     check(
@@ -245,8 +245,8 @@ public final class ClusterChecks {
         "pods that ran",
         restarts(node.pod("steady")) == 1 && GpuNode.isRunning(node.pod("steady")),
         "they went on while %d replicas became %d".formatted(before, node.replicas()));
-    start(new GpuLoad("twentieth", "0.05", 1, 1));
-    visible("twentieth");
+    start(new GpuLoad("fortieth", "0.025", 1, 1));
+    visible("fortieth");
   }
 
   private static int restarts(Pod pod) {

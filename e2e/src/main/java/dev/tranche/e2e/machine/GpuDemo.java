@@ -39,7 +39,7 @@ public final class GpuDemo {
     Thread.sleep(node.measured());
     System.out.print(table());
 
-    print("a fourth pod, 0.2 of the GPU: two shares are free, the memory for them is not");
+    print("a fourth pod, 0.2 of the GPU: that share is free, the memory for it is not");
     node.create(GpuLoad.late(totalMib));
     node.awaitPod("late", _ -> !node.reason("late").isEmpty());
     System.out.println("  " + node.reason("late"));

@@ -200,13 +200,13 @@ class AutoscalingTest {
         .isEqualTo(
             Map.of(
                 prefix + "resources/nvidia.com/gpu",
-                "40",
+                "80",
                 prefix + "label/nvidia.com/gpu.replicas",
-                "10",
+                "20",
                 prefix + "label/nvidia.com/gpu.sharing-strategy",
                 "time-slicing",
                 prefix + "label/tranche.dev/replicas-per-gpu",
-                "10",
+                "20",
                 prefix + "label/tranche.dev/sharing-strategy",
                 "time-slicing",
                 prefix + "taint/nvidia.com/gpu",
@@ -214,7 +214,7 @@ class AutoscalingTest {
                 prefix + "taint/" + Names.STARTUP_TAINT_CLUSTER_AUTOSCALER,
                 "true:NoSchedule"));
     assertThat(data.get("kubelet-arguments"))
-        .contains("--node-labels=nvidia.com/gpu.replicas=10,nvidia.com/gpu.sharing-strategy")
+        .contains("--node-labels=nvidia.com/gpu.replicas=20,nvidia.com/gpu.sharing-strategy")
         .contains("--register-with-taints=nvidia.com/gpu=present:NoSchedule,")
         .contains("," + Names.STARTUP_TAINT_CLUSTER_AUTOSCALER + "=true:NoSchedule");
   }

@@ -43,7 +43,7 @@ class RenderingTest {
     "webhook.enabled, false, extender.enabled needs webhook.enabled",
     "config.default, theirs, 'config.default is \"theirs\", which is not a key of config.map'",
     "config.name, theirs, config.map and config.name are both set",
-    "replicas, 20, 'replicas is 20 and has no effect beside config.map: give the number in the"
+    "replicas, 30, 'replicas is 30 and has no effect beside config.map: give the number in the"
         + " config'",
   })
   void impossibleValues_areRefusedInASentence(String key, String value, String sentence) {
@@ -236,7 +236,8 @@ class RenderingTest {
     String config =
         "version: v1\nsharing:\n  timeSlicing:\n    renameByDefault: true\n    resources:\n    -"
             + " name: nvidia.com/gpu\n      replicas: 4\n";
-    assertThat(render(Map.of("config.map.any", config)))
+    // The number beside it is the former default, which --reuse-values keeps.
+    assertThat(render(Map.of("config.map.any", config, "replicas", "10")))
         .contains("- name: nvidia.com/gpu.shared")
         .contains("--resource=nvidia.com/gpu.shared,nvidia.com/gpu\n")
         .contains("--default-replicas-per-gpu=4");

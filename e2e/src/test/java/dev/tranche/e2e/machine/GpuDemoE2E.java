@@ -29,7 +29,7 @@ class GpuDemoE2E {
   void threePodsShareTheGpu_aFourthWaitsForMemory_andNothingIsLeft() throws IOException {
     String shown = Shell.run(ROOT, PACK + " && target/gpu-demo/demo up --simulated").orFail();
     assertThat(shown)
-        .contains("Tesla T4 with 14910 MiB, 10 shares")
+        .contains("Tesla T4 with 14910 MiB, 20 shares")
         // Half of the GPU's memory, of a share of three tenths.
         .containsPattern("greedy +300m +/dev/nvidia0 +7455 MiB")
         .containsPattern("steady +300m +/dev/nvidia0 +2982 MiB")
@@ -51,7 +51,7 @@ class GpuDemoE2E {
         .contains("the program sees /dev/nvidia0, assigned was /dev/nvidia0")
         .contains("ok             a killed program: it runs again")
         .contains("ok             a killed node plugin: it runs again, and the pods went on")
-        .contains("they went on while 10 replicas became 12")
+        .contains("they went on while 20 replicas became 24")
         .contains("1 not available");
     assertThat(ROOT.resolve("target/gpu-demo/verify-gpu.json")).isNotEmptyFile();
     assertNothingIsLeft();

@@ -6,6 +6,7 @@ import dev.tranche.e2e.cluster.OwnCluster;
 import dev.tranche.e2e.install.Await;
 import dev.tranche.e2e.install.PodSpecs;
 import dev.tranche.e2e.install.Shell;
+import dev.tranche.e2e.install.Tranche;
 import io.fabric8.kubernetes.api.model.Pod;
 import io.fabric8.kubernetes.api.model.Secret;
 import io.fabric8.kubernetes.client.KubernetesClientException;
@@ -80,7 +81,7 @@ class CertManagerE2E {
         var certManager = CertManager.start(reader, Shell.built("cert-manager"))) {
       var pods = new UndisturbedPods(reader, POD_RESOURCES);
       reader.type("Certificates");
-      reader.awaitAllocatable(NODE, 2 * 10);
+      reader.awaitAllocatable(NODE, 2 * Tranche.DEFAULT_REPLICAS_PER_GPU);
       pods.run(PodSpecs.fraction("first", "0.3"));
       certManagerMadeThem(reader, certManager);
 

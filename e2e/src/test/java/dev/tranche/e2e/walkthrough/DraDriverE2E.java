@@ -10,6 +10,7 @@ import dev.tranche.e2e.install.Artifacts;
 import dev.tranche.e2e.install.Await;
 import dev.tranche.e2e.install.PodSpecs;
 import dev.tranche.e2e.install.Shell;
+import dev.tranche.e2e.install.Tranche;
 import io.fabric8.kubernetes.api.model.Pod;
 import io.fabric8.kubernetes.api.model.PodBuilder;
 import java.nio.file.Path;
@@ -29,7 +30,7 @@ import org.junit.jupiter.api.Test;
 class DraDriverE2E {
   private static final String SHARED = "shared";
   private static final String WHOLE = "whole";
-  private static final int REPLICAS = 2 * 10;
+  private static final int REPLICAS = 2 * Tranche.DEFAULT_REPLICAS_PER_GPU;
 
   @Test
   void eachPod_runsOnTheKindOfNodeThatItWasAdmittedFor() throws Exception {
@@ -58,7 +59,7 @@ class DraDriverE2E {
       assertThat(reader.injected(half)).hasSize(1);
       Pod plain = pod(reader, "plain");
       assertThat(plain.getSpec().getNodeName()).isEqualTo(SHARED);
-      assertThat(PodSpecs.gpus(plain.getSpec())).isEqualTo("10");
+      assertThat(PodSpecs.gpus(plain.getSpec())).isEqualTo("20");
       Pod two = pod(reader, "two");
       assertThat(two.getSpec().getNodeName()).isEqualTo(WHOLE);
       assertThat(PodSpecs.gpus(two.getSpec())).as("whole GPUs, not replicas").isEqualTo("2");

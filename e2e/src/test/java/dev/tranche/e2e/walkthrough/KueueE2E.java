@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.tranche.e2e.cluster.OwnCluster;
 import dev.tranche.e2e.install.Await;
 import dev.tranche.e2e.install.Shell;
+import dev.tranche.e2e.install.Tranche;
 import io.fabric8.kubernetes.api.model.Pod;
 import io.fabric8.kubernetes.api.model.Quantity;
 import java.nio.file.Path;
@@ -27,29 +28,29 @@ class KueueE2E {
     try (var reader = Walkthrough.start("../quotas.md", NODE, POD_RESOURCES)) {
       reader.cluster().loadImages(built.resolve("image.tar"));
       reader.typeOwn("helm install tranche charts/tranche -n tranche --create-namespace --wait");
-      reader.awaitAllocatable(NODE, 2 * 10);
+      reader.awaitAllocatable(NODE, 2 * Tranche.DEFAULT_REPLICAS_PER_GPU);
       installKueue(reader, built);
 
       reader.type("Kueue");
-      awaitReserved(reader, 3, 1);
+      awaitReserved(reader, 6, 1);
       reader.awaitPhase(1, "Running", "default", "job-name", "train");
       assertThat(reader.pods("default", "job-name", "train"))
           .as("both pods request their replicas, and one waits for the quota")
-          .allMatch(pod -> replicas(pod).equals("3"))
+          .allMatch(pod -> replicas(pod).equals("6"))
           .filteredOn(pod -> !pod.getSpec().getSchedulingGates().isEmpty())
           .hasSize(1);
 
-      quota(reader, 9);
-      awaitReserved(reader, 6, 0);
+      quota(reader, 18);
+      awaitReserved(reader, 12, 0);
       reader.awaitPhase(2, "Running", "default", "job-name", "train");
 
       reader.typeOwn(workload("Deployment", "apps/v1", "serve"));
-      awaitReserved(reader, 9, 0);
+      awaitReserved(reader, 18, 0);
       reader.awaitPhase(1, "Running", "default", "app", "serve");
 
       reader.typeOwn(workload("Job", "batch/v1", "by-template"));
       reader.awaitPhase(1, "Running", "default", "app", "by-template");
-      assertThat(reserved(reader)).as("the template has no GPU").isEqualTo("9");
+      assertThat(reserved(reader)).as("the template has no GPU").isEqualTo("18");
     }
   }
 

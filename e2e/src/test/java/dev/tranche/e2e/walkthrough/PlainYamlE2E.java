@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.tranche.e2e.cluster.KubernetesVersion;
 import dev.tranche.e2e.cluster.OwnCluster;
 import dev.tranche.e2e.install.PodSpecs;
+import dev.tranche.e2e.install.Tranche;
 import java.nio.file.Path;
 import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
@@ -31,14 +32,14 @@ class PlainYamlE2E {
       }
       reader.type("Plain YAML");
       reader.typeOwn("kubectl -n tranche rollout status deployment,daemonset --timeout=180s");
-      reader.awaitAllocatable(NODE, 2 * 10);
+      reader.awaitAllocatable(NODE, 2 * Tranche.DEFAULT_REPLICAS_PER_GPU);
       pods.run(PodSpecs.fraction("share", "0.3"));
-      assertThat(pods.heldReplicas("share")).hasSize(3);
+      assertThat(pods.heldReplicas("share")).hasSize(6);
       reader.typeOwn(
           "kubectl run quick --image=busybox:1.37 --annotations=tranche.dev/gpu-fraction=0.2 --"
               + " sleep 3600");
       reader.awaitPhase(1, "Running", "default", "run", "quick");
-      assertThat(pods.heldReplicas("quick")).hasSize(2);
+      assertThat(pods.heldReplicas("quick")).hasSize(4);
 
       reader.type("Remove plain YAML");
       reader.awaitAllocatable(NODE, 0);

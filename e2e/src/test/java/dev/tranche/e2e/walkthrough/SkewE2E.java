@@ -64,9 +64,9 @@ class SkewE2E {
     try (var reader = Walkthrough.start("../operations.md", NODE, POD_RESOURCES)) {
       reader.cluster().loadImages(older.imageTar());
       reader.terminal().set("IMAGE_TAG", tag(older.image()));
-      Files.writeString(reader.terminal().folder().resolve("values.yaml"), "{}");
+      Files.writeString(reader.terminal().folder().resolve("values.yaml"), "{replicas: 10}");
       reader.typeOwn(
-          "helm install tranche %s/charts/tranche -n tranche --create-namespace --wait --timeout 5m"
+          "helm install tranche %s/charts/tranche -n tranche --create-namespace -f values.yaml --wait"
               .formatted(root));
       reader.awaitAllocatable(NODE, GPUS * 10);
       var pods = new UndisturbedPods(reader, POD_RESOURCES);

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.tranche.e2e.cluster.OwnCluster;
 import dev.tranche.e2e.install.Await;
 import dev.tranche.e2e.install.PodSpecs;
+import dev.tranche.e2e.install.Tranche;
 import io.fabric8.kubernetes.api.model.Pod;
 import io.fabric8.kubernetes.api.model.Secret;
 import java.nio.file.Files;
@@ -48,7 +49,7 @@ class UninstallE2E {
 
       Files.writeString(reader.terminal().folder().resolve("values.yaml"), "{}");
       reader.type("Upgrade");
-      reader.awaitAllocatable(NODE, 2 * 10);
+      reader.awaitAllocatable(NODE, 2 * Tranche.DEFAULT_REPLICAS_PER_GPU);
       reader.typeOwn("helm test -n tranche tranche");
       usePods(reader);
       useServiceMode(reader);

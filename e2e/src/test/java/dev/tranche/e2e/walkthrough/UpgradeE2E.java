@@ -6,6 +6,7 @@ import dev.tranche.e2e.cluster.Output;
 import dev.tranche.e2e.cluster.OwnCluster;
 import dev.tranche.e2e.install.Artifacts;
 import dev.tranche.e2e.install.PodSpecs;
+import dev.tranche.e2e.install.Tranche;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -17,8 +18,8 @@ import org.junit.jupiter.api.Test;
 
 /**
  * The last release's chart, then this one with another image's name, more replicas of the parts,
- * another number of replicas per GPU, and all of it back, while pods run and others are created.
- * Only the chart is old: the programs are the same. {@link SkewE2E} has those of an older version.
+ * this one's replicas per GPU, and all of it back, while pods run and others are created. Only the
+ * chart is old: the programs are the same. {@link SkewE2E} has those of an older version.
  */
 @OwnCluster
 @Order(1_120)
@@ -51,7 +52,7 @@ class UpgradeE2E {
       secondInstallation_isRefused(reader);
 
       reader.terminal().set("IMAGE_TAG", image.substring(image.lastIndexOf(':') + 1));
-      values(reader, "{}");
+      values(reader, "{replicas: 10}");
       try (var traffic = Traffic.start(reader)) {
         reader.type("Upgrade");
         traffic.stopAndCheck();
@@ -62,15 +63,15 @@ class UpgradeE2E {
           .hasSize(2);
       pods.awaitCounted("tranche", NODE);
 
-      values(reader, "{replicas: 5}");
+      values(reader, "{}");
       reader.type("Upgrade");
       // A change of the pod makes the kubelet look at its ConfigMap at once.
       reader.typeOwn(
           "kubectl -n tranche annotate pods -l app.kubernetes.io/component=node-plugin"
               + " touched=now");
-      reader.awaitReplicas(NODE, 5);
-      pods.run(PodSpecs.fraction("of-five", "0.4"));
-      assertThat(pods.heldReplicas("of-five")).hasSize(2);
+      reader.awaitReplicas(NODE, Tranche.DEFAULT_REPLICAS_PER_GPU);
+      pods.run(PodSpecs.fraction("of-twenty", "0.4"));
+      assertThat(pods.heldReplicas("of-twenty")).hasSize(8);
       pods.check();
 
       reader.terminal().set("REVISION", "1");
