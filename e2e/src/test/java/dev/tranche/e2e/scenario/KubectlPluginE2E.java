@@ -25,6 +25,7 @@ import org.junit.jupiter.api.io.TempDir;
 class KubectlPluginE2E extends Scenario {
   private static final String USER = "olivia";
   private static final String ROLE = "tranche-kubectl";
+  private static final String CORDON = "kubectl-cordon";
   private static final Path ROOT = Path.of("..").toAbsolutePath().normalize();
 
   @TempDir private Path folder;
@@ -144,11 +145,55 @@ class KubectlPluginE2E extends Scenario {
     String label = "pod-security.kubernetes.io/enforce";
     kubectl("label", "namespace", Tranche.NAMESPACE, label + "=baseline");
     try {
+      String plugin = tranche().parts("node-plugin").getFirst().getMetadata().getName();
+      kubectl("-n", Tranche.NAMESPACE, "delete", "pod", plugin);
+      Await.until(
+          "check to say why",
+          60,
+          () ->
+              run(List.of("check", "-n", namespace))
+                  .out()
+                  .contains("has 2 of 3 pods ready; Error creating: pods \""));
       UserCommand refused = run(List.of("check", "-n", namespace));
       assertThat(refused.status()).isEqualTo(3);
-      assertThat(refused.out()).contains("enforces the level baseline of Pod Security", "do: ");
+      assertThat(refused.out()).contains("violates PodSecurity \"baseline:latest\"", "do: ");
     } finally {
       kubectl("label", "namespace", Tranche.NAMESPACE, label + "-");
+      // Any change makes the controller try again at once.
+      String plugins = "daemonset/tranche-node-plugin";
+      kubectl("-n", Tranche.NAMESPACE, "annotate", plugins, "tried=again");
+      kubectl("-n", Tranche.NAMESPACE, "rollout", "status", plugins, "--timeout=90s");
+    }
+  }
+
+  @Test
+  void drain_evictsThePodsOfOneGpu_andCordonsIt() throws Exception {
+    kubectl("create", "clusterrole", CORDON, "--verb=get,patch", "--resource=nodes");
+    kubectl("create", "clusterrolebinding", CORDON, "--clusterrole=" + CORDON, "--user=" + USER);
+    kubectl("-n", namespace, "create", "role", "e", "--verb=create", "--resource=pods/eviction");
+    kubectl("-n", namespace, "create", "rolebinding", "e", "--role=e", "--user=" + USER);
+    create(PodSpecs.on(ALPHA, PodSpecs.fraction("first", "0.8")));
+    create(PodSpecs.on(ALPHA, PodSpecs.fraction("second", "0.8")));
+    allRunning(2);
+    String evicted = tranche().gpus(ALPHA).uuid(0);
+    String stays = assigned(get("first")).contains(evicted) ? "second" : "first";
+    try {
+      UserCommand shown = plugin("drain", ALPHA + "/0", "--dry-run");
+      assertThat(shown.out())
+          .startsWith("Cordons GPU 0 of node alpha, and evicts:\nNAMESPACE ")
+          .doesNotContain(stays);
+      assertThat(pods()).hasSize(2);
+
+      UserCommand drained = plugin("drain", ALPHA + "/0", "--yes");
+      assertThat(drained.status()).as(drained.toString()).isZero();
+      assertThat(drained.out()).endsWith("no pod is known to be on GPU 0 of node alpha\n");
+      assertThat(pods()).extracting(pod -> pod.getMetadata().getName()).containsExactly(stays);
+      assertThat(plugin("top", "gpus").out()).containsPattern("alpha +0 .* Cordoned ");
+      assertThat(plugin("uncordon", ALPHA + "/0").out())
+          .isEqualTo("GPU 0 of node alpha uncordoned\n");
+    } finally {
+      kubectl("annotate", "node", ALPHA, "tranche.dev/cordon-gpus-");
+      kubectl("delete", "clusterrole/" + CORDON, "clusterrolebinding/" + CORDON);
     }
   }
 
