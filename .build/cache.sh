@@ -54,6 +54,17 @@ go_module() {
   }
 }
 
+# docker_image FOLDER IMAGE CHANGE...: makes an image of FOLDER/root alone, and FOLDER/image.tar of it.
+docker_image() {
+  local changes=() change
+  for change in "${@:3}"; do changes+=(--change "$change"); done
+  mkdir -p "$1/root/tmp"
+  chmod 1777 "$1/root/tmp"
+  tar -C "$1/root" -cf - . | docker import "${changes[@]}" - "$2" >/dev/null
+  docker save -o "$1/image.tar" "$2"
+  rm -r "$1/root"
+}
+
 # fetch URL SHA256 FILE: downloads a file that is pinned by its checksum.
 fetch() {
   echo "downloading $1" >&2

@@ -15,17 +15,6 @@ go_build() { "$go" build -mod=readonly -trimpath -ldflags "-s -w" -o "$@"; }
 # go_folder MODULE: of a module that go.mod names.
 go_folder() { "$go" list -mod=readonly -m -f '{{.Dir}}' "$1"; }
 
-# docker_image FOLDER IMAGE CHANGE...: an image of FOLDER/root alone, as a tar.
-docker_image() {
-  local changes=() change
-  for change in "${@:3}"; do changes+=(--change "$change"); done
-  mkdir -p "$1/root/tmp"
-  chmod 1777 "$1/root/tmp"
-  tar -C "$1/root" -cf - . | docker import "${changes[@]}" - "$2" >/dev/null
-  docker save -o "$1/image.tar" "$2"
-  rm -r "$1/root"
-}
-
 # take_chart FOLDER MODULE PATH
 take_chart() {
   cp -r "$(go_folder "$2")/$3" "$1/chart"

@@ -19,22 +19,12 @@ built() { sed -n "s/^$1=//p" "$top/target/e2e.properties"; }
 
 # The stand-in's node, which runs in a container elsewhere, with a containerd that knows CDI.
 node_files() {
-  local parts name value program
-  parts=$("$top/e2e/stand-in/build.sh" parts)
-  while IFS='=' read -r name value; do declare "$name=$value"; done <<<"$parts"
-  cp -a "${rootfs:?}/." "$root"
+  "$top/e2e/stand-in/build.sh" files="$root"
   rm -rf "$root"/usr/bin/{containerd*,perl*,apt*,dpkg*} "$root"/usr/lib/{apt,dpkg} "$root"/usr/lib/x86_64-linux-gnu/{gconv,perl-base} \
     "$root"/usr/share/{perl5,bash-completion,zoneinfo,keyrings} "$root"/var/lib/dpkg
   find "$root/usr/lib/cni" -type f ! -name ptp ! -name host-local ! -name portmap ! -name loopback -delete
-  mkdir -p "$root"/usr/local/{bin,lib,share/stand-in}
-  cp "${kube:?}"/{kube,etcd} "${coredns:?}/coredns" "$top/e2e/stand-in/node/k3s" "$root/usr/local/bin/"
   cp "$("$top/e2e/build.sh" containerd | sed s/^containerd=//)"/containerd* "$root/usr/local/bin/"
-  for program in kube-apiserver kube-controller-manager kube-scheduler kubelet kube-proxy kubectl; do
-    ln -s kube "$root/usr/local/bin/$program"
-  done
   cp "$here/nvidia-ctk" "$root/usr/bin/"
-  cp -r "$top/e2e/stand-in/node/lib" "$root/usr/local/lib/stand-in"
-  cp "${pause:?}/image.tar" "$root/usr/local/share/stand-in/pause.tar"
 }
 
 # The program that loads a GPU, and the C library that it and the driver's libraries link to.

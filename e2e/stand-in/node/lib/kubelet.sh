@@ -17,8 +17,7 @@ run_node() {
   echo "nameserver $dns_ip" >/etc/rancher/k3s/resolv.conf
   supervise kubelet kubelet --config=/etc/rancher/k3s/kubelet.yaml --kubeconfig="$tls/kubelet.yaml" \
     --hostname-override="$node_name" --node-ip="$node_ip" \
-    --node-labels="$(comma_joined "${node_labels[@]}")" \
-    --register-with-taints="$(comma_joined "${node_taints[@]}")" "${kubelet_args[@]}"
+    --node-labels="$(comma_joined "${node_labels[@]}")" "${kubelet_args[@]}"
   run_kube_proxy
 }
 

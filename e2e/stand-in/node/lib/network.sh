@@ -48,5 +48,5 @@ run_kube_proxy() {
   # Connection tracking limits belong to the host.
   supervise kube-proxy kube-proxy --kubeconfig="$tls/kube-proxy.yaml" --hostname-override="$node_name" \
     --cluster-cidr=$pod_cidr --proxy-mode=iptables --conntrack-max-per-core=0 \
-    --conntrack-tcp-timeout-established=0 --conntrack-tcp-timeout-close-wait=0 "${proxy_args[@]}"
+    --conntrack-tcp-timeout-established=0 --conntrack-tcp-timeout-close-wait=0
 }

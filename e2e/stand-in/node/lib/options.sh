@@ -12,12 +12,10 @@ node_name=${K3S_NODE_NAME:-$(hostname)}
 node_ip=$(hostname -i | awk '{print $1}')
 tls_sans=()
 node_labels=()
-node_taints=()
 apiserver_args=()
 controller_args=()
 scheduler_args=()
 kubelet_args=()
-proxy_args=()
 
 parse_options() {
   local option value
@@ -35,18 +33,14 @@ parse_options() {
 
 set_option() {
   case $1 in
-    --token) token=$2 ;;
-    --server) server_url=$2 ;;
     --node-name) node_name=$2 ;;
     --node-ip) node_ip=$2 ;;
     --node-label) node_labels+=("$2") ;;
-    --node-taint) node_taints+=("$2") ;;
     --tls-san) tls_sans+=("$2") ;;
     --kube-apiserver-arg) apiserver_args+=("--$2") ;;
     --kube-controller-manager-arg) controller_args+=("--$2") ;;
     --kube-scheduler-arg) scheduler_args+=("--$2") ;;
     --kubelet-arg) kubelet_args+=("--$2") ;;
-    --kube-proxy-arg) proxy_args+=("--$2") ;;
     --disable) ;; # none of the components that can be disabled is here
     *) fail "the stand-in does not know the option $1" ;;
   esac
