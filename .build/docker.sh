@@ -18,55 +18,44 @@ answers() {
   esac
 }
 
-start() {
-  mkdir -p "$state"
-  # The pid file of a killed engine prevents the next one from starting.
-  if [ -f /var/run/docker.pid ] && ! kill -0 "$(cat /var/run/docker.pid)" 2>/dev/null; then
-    rm -f /var/run/docker.pid
-  fi
-  echo "starting dockerd (log: $state/dockerd.log)" >&2
-  setsid nohup dockerd >>"$state/dockerd.log" 2>&1 </dev/null 9>&- &
-}
-
-wait_for_answer() {
-  local tries=0
-  until answers; do
-    tries=$((tries + 1))
-    if [ $tries -gt 300 ]; then
-      echo "error: the Docker engine did not answer within 60 s; its log ends with:" >&2
-      tail -n 20 "$state/dockerd.log" >&2
-      return 1
-    fi
-    sleep 0.2
-  done
-}
-
-main() {
-  command -v curl >/dev/null || need_packages curl
-  if answers; then return; fi
-  if [ -n "${DOCKER_HOST:-}" ]; then
-    echo "error: no Docker engine answers at DOCKER_HOST=$DOCKER_HOST; start it or unset DOCKER_HOST" >&2
-    return 1
-  fi
-  if [ "$(id -u)" != 0 ]; then
-    echo "error: no Docker engine answers (or this user may not use it). Start Docker, add the user" \
-      "to the group docker, or run this command as root: it then installs and starts one." >&2
-    return 1
-  fi
-  # Two commands started at once must not start two engines.
-  mkdir -p "$state"
-  exec 9>"$state/lock"
-  flock 9
-  if answers; then return; fi
-  command -v dockerd >/dev/null || need_packages docker.io iptables 9>&-
-  start
-  wait_for_answer
-}
-
 # Some distributions have the client in a package of its own.
 client() {
   command -v docker >/dev/null || need_packages docker-cli || need_packages docker.io
 }
 
-main
+command -v curl >/dev/null || need_packages curl
+if answers; then
+  client
+  exit
+fi
+if [ -n "${DOCKER_HOST:-}" ]; then
+  echo "error: no Docker engine answers at DOCKER_HOST=$DOCKER_HOST; start it or unset DOCKER_HOST" >&2
+  exit 1
+fi
+if [ "$(id -u)" != 0 ]; then
+  echo "error: no Docker engine answers (or this user may not use it). Start Docker, add the user" \
+    "to the group docker, or run this command as root: it then installs and starts one." >&2
+  exit 1
+fi
+# Two commands started at once must not start two engines.
+mkdir -p "$state"
+exec 9>"$state/lock"
+flock 9
+if ! answers; then
+  command -v dockerd >/dev/null || need_packages docker.io iptables 9>&-
+  # The pid file of a killed engine prevents the next one from starting.
+  kill -0 "$(cat /var/run/docker.pid 2>/dev/null)" 2>/dev/null || rm -f /var/run/docker.pid
+  echo "starting dockerd (log: $state/dockerd.log)" >&2
+  setsid nohup dockerd >>"$state/dockerd.log" 2>&1 </dev/null 9>&- &
+  tries=0
+  until answers; do
+    tries=$((tries + 1))
+    [ $tries -le 300 ] || {
+      echo "error: the Docker engine did not answer within 60 s; its log ends with:" >&2
+      tail -n 20 "$state/dockerd.log" >&2
+      exit 1
+    }
+    sleep 0.2
+  done
+fi
 client

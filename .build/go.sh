@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Prints the path of a Go command that can build all Go parts of e2e: an installed one, else the distribution's, else
-# the toolchain from the Go module proxy, with its checksum verified.
+# Prints the path of a Go command that can build all Go parts of e2e: an installed one, else the toolchain from the Go
+# module proxy, with its checksum verified.
 set -euo pipefail
 shopt -s inherit_errexit
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -19,25 +19,12 @@ new_enough() {
   printf '%s\n' "$oldest" "${version#go}" | sort -C -V
 }
 
-installed() {
-  local candidate
-  for candidate in "$(command -v go || true)" /usr/local/go/bin/go /usr/lib/go/bin/go "$cache/$pinned"-*/bin/go; do
-    if [ -x "$candidate" ] && new_enough "$candidate"; then
-      echo "$candidate"
-      return
-    fi
-  done
-  return 1
-}
-
-# The distribution's Go, if it is new enough; `golang-1.25-go` and the like are not on the path.
-packaged() {
-  command -v apt-cache >/dev/null || return 1
-  local version
-  version=$(apt-cache policy golang-go | sed -n 's/.*Candidate: *\([0-9]*:\)\?\([0-9.]*\).*/\2/p')
-  [ -n "$version" ] && printf '%s\n' "$oldest" "$version" | sort -C -V || return 1
-  need_packages golang-go >&2 && installed
-}
+for go in "$(command -v go || true)" /usr/local/go/bin/go; do
+  if new_enough "$go"; then
+    echo "$go"
+    exit
+  fi
+done
 
 proxies() {
   local list=${GOPROXY:-https://proxy.golang.org}
@@ -59,6 +46,5 @@ download() {
   rm -r "$1/go.zip" "$1/golang.org"
 }
 
-if installed || packaged; then exit; fi
 folder=$(cached "$pinned" download)
 echo "$folder/bin/go"

@@ -17,19 +17,14 @@ prometheus_operator=github.com/prometheus-operator/prometheus-operator@v0.85.0
 # take MODULE FILE...: copies files of a module, whose checksum Go verifies.
 take() {
   local module
-  module=$("$go" mod download -json "$1" | sed -n 's/.*"Dir": "\(.*\)".*/\1/p')
-  shift
-  local file
-  for file in "$@"; do
-    install -m 644 "$module/$file" "$into/"
-  done
+  module=$(go_module "$1")
+  (cd "$module" && install -m 644 -t "$into" "${@:2}")
 }
 
 # build FOLDER: shellcheck cannot see that cached() calls it.
 # shellcheck disable=SC2317,SC2329
 build() {
-  local into=$1 go
-  go=$("$here/go.sh")
+  local into=$1
   go_install "$1" "$kubeconform"
   take "$kubernetes" api/openapi-spec/swagger.json
   mv "$1/swagger.json" "$1/kubernetes.json"

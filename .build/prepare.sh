@@ -12,6 +12,22 @@ step() {
   if [ -n "${TRANCHE_STEPS:-}" ]; then echo "$line" >>"$TRANCHE_STEPS"; else echo "$line" >&2; fi
 }
 
+# answer_help WORD...: shows how a command is used and ends, if a word asks for that.
+answer_help() {
+  case " $* " in
+    *" -h "* | *" --help "* | " help "*)
+      usage
+      exit
+      ;;
+  esac
+}
+
+# refuse WHY: ends a command that does not understand its words.
+refuse() {
+  echo "$1; ./$(basename "$0") --help shows what there is" >&2
+  exit 2
+}
+
 prepare_jdk() {
   JAVA_HOME=$("$root/.build/jdk.sh")
   export JAVA_HOME
@@ -77,7 +93,7 @@ prepare_cluster() {
   local image fake e2e=$root/e2e/src/main/java/dev/tranche/e2e training=$root/e2e/bench/src/main/java/dev/tranche/e2e/bench
   # With letters first: a tag of digits alone is a number in YAML.
   image_tag=tranche/tranche:dev-$(hash_of "$root/deploy/image" "$root"/{webhook,extender,node-plugin}/target/{*.jar,lib} "$JAVA_HOME/release" \
-    "base ${BASE:-} ${ALLOW_FAILED_TRAINING:-}" "$root/e2e/fakenvml" "$training"/Plugin{Training,StreamTraining,Bench}.java "$e2e"/{gpu,install/{Await,HttpGet}.java} "$root/e2e/verify/src/main/java/dev/tranche/e2e/kubelet" \
+    "$root/e2e/fakenvml" "$training"/Plugin{Training,StreamTraining,Bench}.java "$e2e"/{gpu,install/{Await,HttpGet}.java} "$root/e2e/verify/src/main/java/dev/tranche/e2e/kubelet" \
     "$root"/e2e/target/lib/asm-*.jar "$training"/{training,webhook} "$training"/plane/{ClusterObjects,SimulatedNode,SimulatedNodes}.java)
   step "the image of Tranche"
   image=$(cached image make_image "$image_tag")
@@ -103,10 +119,22 @@ prepare_tools() {
 # For a quick start, since these programs mostly wait for others.
 java_flags=(-XX:TieredStopAtLevel=1)
 
+# What Testcontainers reads only from environment variables. The Docker engine answers by then.
+set_testcontainers() {
+  # Clusters that are kept running (the demo's) are not cleaned up at exit.
+  export TESTCONTAINERS_REUSE_ENABLE=true
+  # Its cleaner is a separate image; without it, containers are removed when the Java process exits.
+  "$root/.build/registry.sh" testcontainers/ryuk:0.14.0 2>/dev/null || export TESTCONTAINERS_RYUK_DISABLED=true
+  # Some machines have this file although the engine runs on the same machine. Testcontainers would assume
+  # that it runs in a container, and look for its host with images that do not exist here.
+  if [ -e /.dockerenv ] && pgrep -x dockerd >/dev/null; then
+    export TESTCONTAINERS_HOST_OVERRIDE=127.0.0.1 TESTCONTAINERS_CHECKS_DISABLE=true
+  fi
+}
+
 # run_java MAIN ARG...: runs a program of e2e or of its benchmarks.
 run_java() {
-  # shellcheck source=SCRIPTDIR/testcontainers.sh
-  . "$root/.build/testcontainers.sh"
+  set_testcontainers
   exec "$JAVA_HOME/bin/java" --enable-native-access=ALL-UNNAMED -XX:+UseSerialGC "${java_flags[@]}" \
     -Djava.util.logging.config.file="$root/.mvn/test-logging.properties" \
     -cp "$root/e2e/bench/target/classes:$root/extender/core/target/classes:$root/e2e/simulate/target/classes:$root/e2e/target/classes:$root/e2e/target/lib/*" "$@"

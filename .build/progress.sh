@@ -23,6 +23,7 @@ progress_end() {
 progress_failed() {
   local status=$?
   progress_end
+  [ -z "${beside:-}" ] || kill -- "-$beside" 2>/dev/null || true
   echo "error: it ended with status $status. The end of the log:" >&2
   tail -n 15 "$progress_log" | sed 's/^/  /' >&2
   echo "The whole log: $progress_log" >&2

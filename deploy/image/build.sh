@@ -3,14 +3,13 @@
 # Needs JAVA_HOME (a JDK 25 or newer), a Docker engine, and make and a C compiler for the simulated NVML of the node plugin's training.
 # It also needs the jars of e2e: they simulate the peers of the parts in their trainings, and one rewrites classes.
 # VERSION, REVISION and SOURCE, if they are set, become labels of the image.
-# BASE chooses another image to take the C library from, Debian or a derivative. A failed training ends the build: the image would work,
-# but that part would start more slowly and take more memory. ALLOW_FAILED_TRAINING=1 continues with a warning.
+# A failed training ends the build: the image would work, but that part would start more slowly and take more memory.
 set -euo pipefail
 tag=${1:?usage: build.sh TAG}
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 work=$root/target/image
 opt=$work/root/opt/tranche
-base=${BASE:-debian:bookworm-slim}
+base=debian:bookworm-slim
 parts=(webhook extender node-plugin)
 
 # The JDK modules that the parts and their libraries use. jdeps lists most of them; the others are loaded by name.
@@ -92,44 +91,32 @@ node=$work/node
 meeting=$work/meeting
 simulated=(-v "$meeting:/training:ro" -v "$root/e2e/target:/e2e:ro" -v "$root/e2e/bench/target/classes:/bench:ro")
 
-# train PART [OPTION...]: starts the part in the image, with simulated peers, and stops it. The JVM then writes an AOT cache of
-# loading and linking, by which the part starts in a fraction of the time. OPTIONs are for docker run.
+# train PART PROGRAM ARG [OPTION...]: starts the part in the image, has PROGRAM simulate its cluster in its container, with the runtime of the
+# image, and stops it. The JVM then writes an AOT cache of loading and linking, by which the part starts in a fraction of the time. OPTIONs are
+# for docker run.
 train() {
   local flags=("-XX:AOTCacheOutput=/aot/$1.aot")
   # Profiles would take memory, and code that is compiled from training profiles is worse than code from real use.
   [ "$1" = node-plugin ] || flags+=(-XX:+UnlockDiagnosticVMOptions -XX:-AOTRecordTraining)
   container=$(docker run -d --user "$user" --network none --tmpfs /tmp:exec -v "$work/aot:/aot" -e NODE_NAME=training -e POD_NAMESPACE=training \
     -e FAIL_ON_INIT_ERROR=false -e TRANCHE_NODE_PLUGIN_SERVICE_ACCOUNT=training:training \
-    "${@:2}" "$tag" /opt/tranche/runtime/bin/java "${flags[@]}" "@/opt/tranche/etc/$1.args")
+    "${@:4}" "$tag" /opt/tranche/runtime/bin/java "${flags[@]}" "@/opt/tranche/etc/$1.args")
   # Each training is a separate process, so this removes its container however it ends.
   trap 'docker rm -f "$container" >/dev/null 2>&1 || true' EXIT
   [ "$1" != node-plugin ] || wait "$kubelet" ||
-    training_failed node-plugin "no GPU was registered; is the C library of $base older than this machine's? Then choose a newer BASE"
+    training_failed node-plugin "no GPU was registered; is the C library of $base older than this machine's?"
   # Wait for the first line of its log, which may take long on a busy machine.
   for _ in $(seq 300); do [ -z "$(docker logs "$container" 2>&1 | head -n 1)" ] || break; sleep 0.2; done
-  case $1 in
-    webhook) played webhook webhook.WebhookTraining training ;;
-    extender) played extender training.ExtenderTraining training:training ;;
-    node-plugin) played node-plugin PluginStreamTraining 8445 ;;
-  esac
-  docker stop -t 300 "$container" >/dev/null
-  [ -s "$work/aot/$1.aot" ] || { docker logs "$container" >&2; echo "error: the training of $1 left no cache" >&2; exit 1; }
-}
-
-# played PART PROGRAM ARG: runs the program that simulates the part's cluster in its container, with the runtime of the image.
-played() {
   timeout 300 docker exec "$container" /opt/tranche/runtime/bin/java -XX:TieredStopAtLevel=1 -cp '/bench:/e2e/classes:/e2e/lib/*' \
     "dev.tranche.e2e.bench.$2" /training/key.p12 training "$3" || training_failed "$1" "$2 ended with status $?"
+  docker stop -t 300 "$container" >/dev/null
+  [ -s "$work/aot/$1.aot" ] || training_failed "$1" "it left no cache"
 }
 
-# training_failed PART WHY: ends that training, unless failures are allowed.
+# training_failed PART WHY
 training_failed() {
-  if [ "${ALLOW_FAILED_TRAINING:-}" = 1 ]; then
-    echo "warning: the training of $1 has failed, so it will start more slowly: $2" >&2
-    return
-  fi
   docker logs --tail 50 "$container" >&2 || true
-  echo "error: the training of $1 has failed: $2. ALLOW_FAILED_TRAINING=1 makes the image all the same; $1 then starts more slowly" >&2
+  echo "error: the training of $1 has failed: $2" >&2
   exit 1
 }
 
@@ -143,7 +130,7 @@ train_node_plugin() {
   for _ in $(seq 300); do [ ! -S "$node/device-plugins/kubelet.sock" ] || break; sleep 0.2; done
   # The engine would create a folder for each missing path.
   [ -S "$node/device-plugins/kubelet.sock" ] || { echo "error: the kubelet of the node plugin's training does not start" >&2; exit 1; }
-  train node-plugin --tmpfs /var/lib/tranche -e CONFIG_FILE=/config.yaml -e TRANCHE_EXTENDER_ADDRESS=localhost:8445 \
+  train node-plugin PluginStreamTraining 8445 --tmpfs /var/lib/tranche -e CONFIG_FILE=/config.yaml -e TRANCHE_EXTENDER_ADDRESS=localhost:8445 \
     -e TRANCHE_EXTENDER_CA_FILE=/training/ca.pem -e TRANCHE_EXTENDER_TOKEN_FILE=/training/token "${simulated[@]}" \
     -v "$node/config.yaml:/config.yaml:ro" -v "$node/driver:/driver-root:ro" \
     -v "$node/device-plugins:/var/lib/kubelet/device-plugins" -v "$node/pod-resources:/var/lib/kubelet/pod-resources"
@@ -160,15 +147,15 @@ make_key() {
 }
 
 train_with_api() {
-  train "$1" -e KUBERNETES_MASTER=https://127.0.0.1:6443 -e KUBERNETES_CERTS_CA_FILE=/training/ca.pem \
+  train "$@" -e KUBERNETES_MASTER=https://127.0.0.1:6443 -e KUBERNETES_CERTS_CA_FILE=/training/ca.pem \
     "${simulated[@]}"
 }
 
 image
 mkdir -p "$work/aot" "$node"
 make_key
-train_with_api webhook & trainings=($!)
-train_with_api extender & trainings+=($!)
+train_with_api webhook webhook.WebhookTraining training & trainings=($!)
+train_with_api extender training.ExtenderTraining training:training & trainings+=($!)
 train_node_plugin & trainings+=($!)
 # Wait for all trainings, so that no container is left after the build.
 failed=0

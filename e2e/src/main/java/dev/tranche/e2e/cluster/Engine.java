@@ -33,7 +33,7 @@ final class Engine {
         && System.getenv("TESTCONTAINERS_HOST_OVERRIDE") == null) {
       throw new ClusterException(
           "this machine looks like a container but has an engine of its own: source"
-              + " .build/testcontainers.sh before Java is started, as ./check and ./demo do");
+              + " .build/prepare.sh before Java is started, as ./check and ./demo do");
     }
     return DockerClientFactory.lazyClient();
   }
