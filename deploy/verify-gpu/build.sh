@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# build.sh FILE: writes verify-gpu as one file that unpacks itself, for the architecture of this machine. Where it runs, it needs a shell,
-# tar, gzip and glibc. Needs JAVA_HOME (a JDK 25 or newer) and the jars of `./mvnw package`. The same inputs make the same file, byte by byte.
+# build.sh FILE: writes verify-gpu as an archive of one folder, for the architecture of this machine. Where it runs, it needs a shell and glibc.
+# Needs JAVA_HOME (a JDK 25 or newer) and the jars of `./mvnw package`. The same inputs make the same file, byte by byte.
 set -euo pipefail
 shopt -s inherit_errexit
 file=${1:?usage: build.sh FILE}
@@ -8,13 +8,13 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$here/../..
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-bundle=$work/bundle
+bundle=$work/verify-gpu
 mkdir -p "$bundle/lib" "$(dirname "$file")"
 
 # Those of the image, see deploy/image/build.sh, without elliptic curves, since nothing here uses TLS.
 modules=java.base,java.logging,java.management,java.naming,java.net.http,java.security.sasl,java.xml,jdk.management,jdk.net,jdk.unsupported
 
-# Nothing is compressed twice: the file is compressed as a whole, which finds what classes have in common.
+# Nothing is compressed twice: the archive is compressed as a whole, which finds what classes have in common.
 "$JAVA_HOME/bin/jlink" --add-modules "$modules" --output "$bundle/runtime" --strip-debug --no-header-files --no-man-pages --compress zip-0 2>/dev/null
 # Only the command java is started.
 find "$bundle/runtime/bin" -type f ! -name java -delete
@@ -24,10 +24,5 @@ case $(uname -m) in aarch64) jna=linux-aarch64 ;; *) jna=linux-x86-64 ;; esac
 (cd "$work" && "$JAVA_HOME/bin/jar" xf "$(find "$bundle/lib" -name 'jna-5*.jar')" "com/sun/jna/$jna/libjnidispatch.so" &&
   install -D "com/sun/jna/$jna/libjnidispatch.so" "$bundle/native/libjnidispatch.so")
 "$JAVA_HOME/bin/java" -XX:TieredStopAtLevel=1 -cp "$root/e2e/verify/target/lib/*" "$root/deploy/image/Store.java" "$bundle/lib"
-cp "$root/LICENSE" "$bundle/"
-
-sed -e "s/@MACHINE@/$(uname -m)/" "$here/verify-gpu.sh.in" >"$work/file"
-sed -i "s/@LINES@/$(($(wc -l <"$work/file") + 1))/" "$work/file"
-tar -C "$bundle" --sort=name --owner=0 --group=0 --numeric-owner --mode=u+w,go-w --mtime=@1767225600 -cf - . | gzip -n9 >>"$work/file"
-chmod 755 "$work/file"
-mv "$work/file" "$file"
+cp "$root/LICENSE" "$here/verify-gpu" "$bundle/"
+tar -C "$work" --sort=name --owner=0 --group=0 --numeric-owner --mode=u+w,go-w --mtime=@1767225600 -cf - verify-gpu | gzip -n9 >"$file"

@@ -59,7 +59,8 @@ class PublishIT {
             "example/tranche:1.2.3", architecture, "2026-01-01T00:00:00Z", new JsonObject()),
         List.of(Files.writeString(tars.resolve("1-base.tar"), architecture)));
     Files.writeString(release.resolve("release-notes.md"), notes);
-    Files.writeString(release.resolve("verify-gpu-linux-" + architecture), architecture);
+    Files.writeString(
+        release.resolve("verify-gpu-linux-" + architecture + ".tar.gz"), architecture);
     // helm packs the time of now, which would differ between the architectures.
     Shell.run(
             ROOT,
@@ -94,8 +95,8 @@ class PublishIT {
     join(release("amd64", "notes"), release("arm64", "notes")).orFail();
     Path joined = joined();
     assertThat(joined)
-        .isDirectoryContaining("glob:**/verify-gpu-linux-amd64")
-        .isDirectoryContaining("glob:**/verify-gpu-linux-arm64");
+        .isDirectoryContaining("glob:**/verify-gpu-linux-amd64.tar.gz")
+        .isDirectoryContaining("glob:**/verify-gpu-linux-arm64.tar.gz");
     String image = address + "/example/tranche";
     String pushed = publish(joined, image).orFail().lines().toList().getLast();
     assertThat(pushed).startsWith(image + "@sha256:");
