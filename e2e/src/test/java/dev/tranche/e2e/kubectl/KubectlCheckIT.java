@@ -120,6 +120,22 @@ class KubectlCheckIT {
         arguments("refuse-forward", "", "the extender does not answer", "describe pods"));
   }
 
+  /** Tenants may be meant to have a part of a GPU. */
+  @Test
+  void quotaBelowOneGpu_isANote() throws Exception {
+    cluster.put(
+        "nodes",
+        "a|{\"tranche.dev/replicas-per-gpu\":\"10\"}|{\"nvidia.com/gpu\":\"20\"}\nb|{}|{}\n");
+    cluster.put(
+        "sizes", "ResourceQuota team/gpus 4\nLimitRange team/each 1\nResourceQuota b/c 10\n");
+    Ended ended = cluster.run("check");
+    assertThat(ended.out())
+        .containsPattern("note +quotas +the ResourceQuota team/gpus allows 4 of the 10 replicas")
+        .contains("if 4 were meant as GPUs, set 40", "the LimitRange team/each allows 1 of the 10")
+        .doesNotContain("b/c");
+    assertThat(ended.status()).isEqualTo(OK);
+  }
+
   @Test
   void monitor_isTriedByADryRun_withItsServiceAccountAndRuntimeClass() throws Exception {
     cluster.run("check");
