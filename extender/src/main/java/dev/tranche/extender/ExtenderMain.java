@@ -83,12 +83,17 @@ public final class ExtenderMain {
                   client.close();
                 },
                 "stop"));
-    extender.watchLoops();
-    extender
-        .start()
-        .onSuccess(
-            started -> LOG.info("verbs on {}, metrics on {}", config.verbs(), config.metrics()))
-        .onFailure(ExtenderMain::failed);
+    try {
+      extender.watchLoops();
+      extender
+          .start()
+          .onSuccess(
+              started -> LOG.info("verbs on {}, metrics on {}", config.verbs(), config.metrics()))
+          .onFailure(ExtenderMain::failed);
+    } catch (RuntimeException | Error why) {
+      // Vert.x's threads would keep a process that serves nothing.
+      failed(why);
+    }
   }
 
   private static void failed(Throwable why) {

@@ -43,4 +43,14 @@ final class TokenBucketsTest {
     assertThat(acquired(STRANGER, 1_000, 30_999)).isZero();
     assertThat(acquired(STRANGER, 1_000, 31_500)).isEqualTo(1);
   }
+
+  /** Anybody may call from many addresses. Those in debt are not forgotten by themselves. */
+  @Test
+  void addresses_areBounded() {
+    for (int i = 0; i < 50_000; i++) {
+      buckets.of("address " + i).take(BURST + 1);
+    }
+    assertThat(buckets.of("address 49999").debtMs()).isPositive();
+    assertThat(buckets.of("address 0").debtMs()).isZero();
+  }
 }

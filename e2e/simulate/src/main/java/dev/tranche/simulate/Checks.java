@@ -66,8 +66,18 @@ final class Checks {
   }
 
   private void checkAll() {
-    broken(watch.update(Invariants.all(cluster()), world.queue.nowMs()));
+    List<Finding> findings =
+        Invariants.all(cluster()).stream().filter(finding -> !isUnknowable(finding)).toList();
+    broken(watch.update(findings, world.queue.nowMs()));
     world.queue.after(EVERY_MS, this::checkAll);
+  }
+
+  /** No list names an init container's GPUs, and a plugin without its files forgets them. */
+  private boolean isUnknowable(Finding finding) {
+    return finding.invariant() == Invariant.HOLD_MATCHES_KUBELET
+        && world.nodes.stream()
+            .filter(node -> node.plugin.hasLostState())
+            .anyMatch(node -> node.kubelet.mayHaveUnlistedGpu(finding.subject()));
   }
 
   /** Something has changed on a node. */

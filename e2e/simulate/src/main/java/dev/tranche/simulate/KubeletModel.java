@@ -219,6 +219,12 @@ final class KubeletModel extends SimulatedProcess {
     return local != null && local.mayHaveAnotherGpu;
   }
 
+  /** Whether an init container has left the pod a device that may be of another GPU. */
+  boolean mayHaveUnlistedGpu(String uid) {
+    LocalPod local = pods.get(uid);
+    return local != null && local.mayHaveAnotherGpu && !local.reusable.isEmpty();
+  }
+
   /** Returns the parts of all pods that have devices, whether the API server knows them or not. */
   Map<String, Map<String, GpuPart>> allParts() {
     Map<String, Map<String, GpuPart>> parts = new TreeMap<>();

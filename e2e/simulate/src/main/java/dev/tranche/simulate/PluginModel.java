@@ -38,6 +38,7 @@ final class PluginModel extends PluginProcess {
   private @Nullable SimulatedPlugin plugin;
   private byte[] heldFile = new byte[0];
   private byte[] assignmentFile = new byte[0];
+  private boolean stateLost;
   private int replicas;
   private boolean registered;
   private long listedAtMs = -1;
@@ -142,6 +143,11 @@ final class PluginModel extends PluginProcess {
   void loseState() {
     heldFile = new byte[0];
     assignmentFile = new byte[0];
+    stateLost = true;
+  }
+
+  boolean hasLostState() {
+    return stateLost;
   }
 
   /** Its config file changes. */

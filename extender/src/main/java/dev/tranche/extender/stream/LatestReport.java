@@ -45,7 +45,7 @@ final class LatestReport {
    * @param applier receives each report, and its readings by uuid
    * @param others are told of each whole report after it
    * @param loop runs deliveries
-   * @param own runs a task on the stream's loop
+   * @param own runs a task on the stream's loop, when the next delivery may begin
    * @param closed whether the stream has closed; read on its loop
    */
   LatestReport(

@@ -47,6 +47,11 @@ public final class StreamServer extends VerticleBase {
   private static final long SWEEP_MS = 1_000;
 
   /**
+   * Of one stream. A node may send small reports without a pause; newer ones replace older ones.
+   */
+  private static final long DELIVERED_EVERY_MS = 10;
+
+  /**
    * Of connections without a token so far. Several nodes may share one address behind translation,
    * and all nodes of a cluster may connect at once.
    */
@@ -239,7 +244,7 @@ public final class StreamServer extends VerticleBase {
             reports.state()::reported,
             reports.others(),
             reports.loop()::run,
-            this::run,
+            next -> run(() -> vertx.setTimer(DELIVERED_EVERY_MS, due -> next.run())),
             stream::closed);
     request.handler(report -> receive(request, stream, latestReport, report));
     request.errorHandler(error -> close(stream, GrpcStatus.CANCELLED, "the node cancelled it"));

@@ -35,6 +35,8 @@ final class GpuNodeStore extends BasicItemStore<Node> {
   /** The kubelet may offer replicas before the first report of their plugin labels the node. */
   private static final Duration LABEL_AFTER_MAX = Duration.ofMinutes(2);
 
+  private static final Instant KNOWN = Instant.EPOCH;
+
   private final List<String> gpuResources;
   private final Failures failures;
   private final BooleanSupplier listed;
@@ -66,9 +68,13 @@ final class GpuNodeStore extends BasicItemStore<Node> {
   /** Returns the nodes, but those that may be about to get Tranche's label. */
   Stream<GpuNode> nodes() {
     Instant now = clock.instant();
-    return kept.values().stream()
-        .map(Kept::node)
-        .filter(node -> !now.isBefore(foreignFrom.getOrDefault(node.name(), Instant.MIN)));
+    return kept.values().stream().map(Kept::node).filter(node -> !awaitsLabel(node.name(), now));
+  }
+
+  /** A clock that was set back ends the wait. */
+  private boolean awaitsLabel(String node, Instant now) {
+    Instant until = foreignFrom.getOrDefault(node, KNOWN);
+    return now.isBefore(until) && !now.isBefore(until.minus(LABEL_AFTER_MAX));
   }
 
   Optional<GrantedGpus.Written> granted(String node) {
@@ -93,21 +99,26 @@ final class GpuNodeStore extends BasicItemStore<Node> {
     if (now.isEmpty()) {
       return drop(key);
     }
-    if (isLabelled(now.get().node().labels())) {
-      foreignFrom.remove(key);
-    } else {
+    boolean labelled = isLabelled(now.get().node().labels());
+    if (!labelled) {
+      Kept before = kept.get(key);
+      boolean left = before != null && isLabelled(before.node().labels());
       foreignFrom.computeIfAbsent(
           key,
-          first -> listed.getAsBoolean() ? clock.instant().plus(LABEL_AFTER_MAX) : Instant.MIN);
+          first -> left || !listed.getAsBoolean() ? KNOWN : clock.instant().plus(LABEL_AFTER_MAX));
     }
     kept.put(key, now.get());
+    if (labelled) {
+      foreignFrom.remove(key);
+    }
     return super.put(key, new NodeBuilder().withNewMetadata().withName(key).endMetadata().build());
   }
 
   @Override
   public @Nullable Node remove(String key) {
+    Node before = drop(key);
     foreignFrom.remove(key);
-    return drop(key);
+    return before;
   }
 
   private @Nullable Node drop(String key) {

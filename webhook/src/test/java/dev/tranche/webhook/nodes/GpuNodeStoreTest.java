@@ -142,6 +142,21 @@ class GpuNodeStoreTest {
     assertThat(store.nodes()).hasSize(1);
   }
 
+  /** Another plugin serves it from then on. */
+  @Test
+  void nodeThatLosesItsLabel_isForeignAtOnce() {
+    store.put("n", node(Map.of("tranche.dev/replicas-per-gpu", "10"), OFFERED));
+    store.put("n", node(Map.of(), OFFERED));
+    assertThat(store.nodes()).singleElement().matches(GpuNode::isForeign);
+  }
+
+  @Test
+  void clockThatIsSetBack_endsTheWait() {
+    store.put("n", node(Map.of(), OFFERED));
+    now = now.minusSeconds(3_600);
+    assertThat(store.nodes()).singleElement().matches(GpuNode::isForeign);
+  }
+
   /** As the API server sends them, with some 20 kB that nobody reads. */
   @Test
   void fiveThousandNodes_takeALittleMemory_andPodsAreSizedForThem() {
