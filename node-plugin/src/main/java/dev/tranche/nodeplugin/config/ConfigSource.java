@@ -5,6 +5,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import dev.tranche.process.settings.ConfigErrors;
 import dev.tranche.process.settings.Settings;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Optional;
@@ -59,7 +60,7 @@ public record ConfigSource(Settings<Setting> settings) {
       return selectsByLabel()
           ? loadFrom(Path.of(settings.text(Setting.CONFIG_DIR)), label, before)
           : check("", ConfigFile.EMPTY, new ConfigErrors(), "");
-    } catch (IOException e) {
+    } catch (IOException | UncheckedIOException e) {
       return new Outcome.Refused(label, "the config cannot be read: " + e);
     }
   }
