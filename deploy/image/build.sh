@@ -104,7 +104,7 @@ train() {
   # Each training is a separate process, so this removes its container however it ends.
   trap 'docker rm -f "$container" >/dev/null 2>&1 || true' EXIT
   [ "$1" != node-plugin ] || wait "$kubelet" ||
-    training_failed node-plugin "no GPU was registered; is the C library of $base older than this machine's?"
+    training_failed node-plugin "no GPU was registered in time: this machine is very busy, or the C library of $base is older than its own"
   # Wait for the first line of its log, which may take long on a busy machine.
   for _ in $(seq 300); do [ -z "$(docker logs "$container" 2>&1 | head -n 1)" ] || break; sleep 0.2; done
   timeout 300 docker exec "$container" /opt/tranche/runtime/bin/java -XX:TieredStopAtLevel=1 -cp '/bench:/e2e/classes:/e2e/lib/*' \
@@ -160,7 +160,8 @@ train_node_plugin & trainings+=($!)
 # Wait for all trainings, so that no container is left after the build.
 failed=0
 for training in "${trainings[@]}"; do wait "$training" || failed=1; done
-[ "$failed" = 0 ] || exit 1
+# Nobody may push an image without its caches.
+[ "$failed" = 0 ] || { docker rmi -f "$tag" >/dev/null; exit 1; }
 mv "$work/aot" "$opt/aot"
 for part in "${parts[@]}"; do
   [ -s "$opt/aot/$part.aot" ]

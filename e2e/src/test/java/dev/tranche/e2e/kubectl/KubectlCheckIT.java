@@ -120,6 +120,20 @@ class KubectlCheckIT {
         arguments("refuse-forward", "", "the extender does not answer", "describe pods"));
   }
 
+  @Test
+  void clusterThatCannotBeReached_isNotTakenForMissingRights() throws Exception {
+    cluster.put("unreachable", "E1129 memcache.go\nThe connection to the server was refused");
+    Ended ended = cluster.run("check");
+    assertThat(ended.errors())
+        .isEqualTo(
+            "error: kubectl tranche check cannot read the namespace tranche: The connection to the"
+                + " server was refused\n");
+    assertThat(ended.status()).isNotZero();
+    cluster.remove("unreachable");
+    cluster.put("refuse-parts", "deployments is forbidden");
+    assertThat(cluster.run("check").errors()).contains("forbidden; docs/kubectl.md#rights");
+  }
+
   /** Tenants may be meant to have a part of a GPU. */
   @Test
   void quotaBelowOneGpu_isANote() throws Exception {
