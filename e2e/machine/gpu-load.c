@@ -4,7 +4,7 @@
  *   gpu-load --busy PERCENT --memory AMOUNT [--simulated]   for example --busy 30 --memory 2Gi
  *   gpu-load --release   lets the container's gpu-load free its memory, except 64 MiB
  *
- * --simulated takes and does nothing: a simulated NVML reports the options of the processes that run.
+ * --simulated takes and does nothing, but keeps to its limits: a simulated NVML reports the options of the processes that run.
  * The numbers of the driver's interface are those of cuda.h.
  */
 #define _GNU_SOURCE
@@ -25,6 +25,8 @@
 #define MULTIPROCESSOR_COUNT 16
 #define OUT_OF_MEMORY 2
 #define THREADS 256
+#define NO_MEMORY "the GPU has no %ld MiB left for this container"
+#define SIMULATED_MULTIPROCESSORS 40
 
 /* Multiplies and adds as often as it is told. */
 static const char kernel_ptx[] =
@@ -97,7 +99,7 @@ static void sleep_ns(int64_t ns) {
 static uint64_t take(long mib) {
   uint64_t pointer = 0;
   int status = ((int (*)(uint64_t *, size_t))function("cuMemAlloc_v2"))(&pointer, (size_t)mib * MIB);
-  if (status == OUT_OF_MEMORY) fail("the GPU has no %ld MiB left for this container", mib);
+  if (status == OUT_OF_MEMORY) fail(NO_MEMORY, mib);
   called("cuMemAlloc_v2", status);
   CALL("cuMemsetD8_v2", pointer, 1, (size_t)mib * MIB);
   return pointer;
@@ -115,7 +117,7 @@ static void *open_driver(void) {
   return NULL;
 }
 
-static void say_what_is_visible(int device) {
+static void say_what_is_visible(int device, int multiprocessors) {
   unsigned char uuid[16];
   char name[96] = "";
   size_t free_bytes = 0, total_bytes = 0;
@@ -124,7 +126,7 @@ static void say_what_is_visible(int device) {
   CALL("cuMemGetInfo_v2", &free_bytes, &total_bytes);
   printf("visible GPU-");
   for (int i = 0; i < 16; i++) printf(i == 4 || i == 6 || i == 8 || i == 10 ? "-%02x" : "%02x", uuid[i]);
-  printf(" %s, %zu of %zu MiB free\n", name, free_bytes / MIB, total_bytes / MIB);
+  printf(" %s, %zu of %zu MiB free, %d multiprocessors\n", name, free_bytes / MIB, total_bytes / MIB, multiprocessors);
 }
 
 /* Runs kernels for a part of each period, and measures how long one takes. */
@@ -137,7 +139,7 @@ static void work(int busy, long mib) {
   CALL("cuDevicePrimaryCtxRetain", &context, device);
   CALL("cuCtxSetCurrent", context);
   CALL("cuDeviceGetAttribute", &multiprocessors, MULTIPROCESSOR_COUNT, device);
-  say_what_is_visible(device);
+  say_what_is_visible(device, multiprocessors);
   CALL("cuModuleLoadData", &module, kernel_ptx);
   CALL("cuModuleGetFunction", &spin, module, "spin");
   uint64_t out = take(1), memory = mib > 1 ? take(mib - 1) : 0;
@@ -163,6 +165,16 @@ static void work(int busy, long mib) {
     }
     sleep_ns(start_ns + PERIOD_NS - now_ns());
   }
+}
+
+/* As a driver would, by the limits that the container was given. */
+static void simulate(long busy, long mib) {
+  const char *limit = getenv("NVIDIA_GPU_MEMORY_LIMIT"), *threads = getenv("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE");
+  if (limit && mib > atol(limit)) fail(NO_MEMORY, mib);
+  long multiprocessors = SIMULATED_MULTIPROCESSORS * (threads ? atol(threads) : 100) / 100;
+  for (char node[] = "/dev/nvidia0"; node[11] <= '9'; node[11]++)
+    if (access(node, F_OK) == 0) printf("visible %s, simulated, %ld multiprocessors\n", node, multiprocessors);
+  printf("took %ld MiB, busy %ld %%\n", mib, busy);
 }
 
 /* With memory, Mi or Gi follows the number. Returns it in MiB. */
@@ -200,9 +212,7 @@ int main(int count, char **arguments) {
   /* Process 1 of a container ignores what it does not handle. */
   signal(SIGTERM, _exit);
   if (!simulated) work((int)busy, mib);
-  for (char node[] = "/dev/nvidia0"; node[11] <= '9'; node[11]++)
-    if (access(node, F_OK) == 0) printf("visible %s, simulated\n", node);
-  printf("took %ld MiB, busy %ld %%\n", mib, busy);
+  simulate(busy, mib);
   while (1) {
     pause();
     if (released) {

@@ -1,5 +1,5 @@
 #!/bin/sh
-# node.sh FOLDER [--simulated]: in new namespaces, makes FOLDER/root the root and becomes the node.
+# node.sh FOLDER [DRIVER]: in new namespaces, makes FOLDER/root the root and becomes the node. With DRIVER, a version, NVML is simulated.
 set -eu
 files=$1
 simulated=${2:-}
@@ -12,7 +12,8 @@ mount --make-rprivate /
 mount --bind "$root" "$root"
 cd "$root"
 images=var/lib/rancher/k3s/agent/images
-mkdir -p dev proc sys run tmp old nvidia-driver lib/modules $images
+rm -rf nvidia-driver
+mkdir -p dev proc sys run tmp old nvidia-driver/dev lib/modules var/lib/tranche $images
 mount --rbind /proc proc
 mount --rbind /sys sys
 [ ! -d /lib/modules ] || mount --bind /lib/modules lib/modules
@@ -30,15 +31,26 @@ simulated_dev() {
   mknod dev/nvidiactl c 195 255
 }
 
+simulated_driver() {
+  cp -r "$files/simulated/." nvidia-driver/
+  for library in libcuda libnvidia-ml; do cp nvidia-driver/usr/lib64/$library.so.1 "nvidia-driver/usr/lib64/$library.so.$simulated"; done
+  # It keeps limits and compute modes in one folder, which the hook, the plugin and MPS's daemon know by different names.
+  mkdir -p run/nvidia/mps
+  mount --bind var/lib/tranche run/nvidia/mps
+  # NVIDIA's container toolkit needs a script in front of it.
+  for program in cdi-hook container-runtime; do mount --bind usr/local/nvidia/toolkit/run.sh usr/local/nvidia/toolkit/nvidia-$program; done
+}
+
 if [ -n "$simulated" ]; then
   simulated_dev
-  mkdir -p nvidia-driver/usr/lib64
-  cp "$files/simulated/libnvidia-ml.so.1" nvidia-driver/usr/lib64/
-  : >nvidia-driver/usr/lib64/libcuda.so.580.82.07
+  simulated_driver
+  mount --rbind dev nvidia-driver/dev
 else
   mount --rbind /dev dev
   mount --bind / nvidia-driver
-  mount -o remount,bind,ro nvidia-driver
+  mount --bind /usr nvidia-driver/usr
+  mount --rbind /dev nvidia-driver/dev
+  for folder in nvidia-driver nvidia-driver/usr; do mount -o remount,bind,ro $folder; done
 fi
 pivot_root . old
 cd /
@@ -58,7 +70,8 @@ echo "nameserver 192.0.2.1" >/etc/resolv.conf
 
 # The driver reports what each gpu-load was told to take.
 simulate_use() {
-  driver=/nvidia-driver/usr/lib64
+  driver=/nvidia-driver/usr/lib64 limits=
+  [ "${simulated%%.*}" -lt 615 ] || limits=limits=dmem
   while :; do
     used=0 busy=0 lines=
     for pid in $(pgrep gpu-load); do
@@ -71,7 +84,8 @@ simulate_use() {
       lines="$lines
 process gpu=0 pid=$pid used_mib=$mib sm=$3"
     done
-    echo "gpu index=0 uuid=GPU-00000000-0000-0000-0000-000000000001 model=\"Tesla T4\" memory_mib=15360 reserved_mib=450 used_mib=$used sm=$busy$lines" \
+    echo "driver version=$simulated nodes=1 $limits
+gpu index=0 uuid=GPU-00000000-0000-0000-0000-000000000001 model=\"Tesla T4\" memory_mib=15360 reserved_mib=450 used_mib=$used sm=$busy$lines" \
       >$driver/.state
     mv $driver/.state $driver/gpus.state
     sleep 1

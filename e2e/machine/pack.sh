@@ -24,7 +24,19 @@ node_files() {
     "$root"/usr/share/{perl5,bash-completion,zoneinfo,keyrings} "$root"/var/lib/dpkg
   find "$root/usr/lib/cni" -type f ! -name ptp ! -name host-local ! -name portmap ! -name loopback -delete
   cp "$("$top/e2e/build.sh" containerd | sed s/^containerd=//)"/containerd* "$root/usr/local/bin/"
-  cp "$here/nvidia-ctk" "$root/usr/bin/"
+}
+
+# NVIDIA's container runtime and hook, and what they need beside a simulated NVML.
+toolkit() {
+  local from to=$root/usr/local/nvidia/toolkit
+  from=$("$top/e2e/build.sh" nvidia-toolkit | sed s/^nvidia-toolkit=//)
+  mkdir -p "$to" "$work"/simulated/usr/{bin,lib64}
+  cp -a "$from"/nvidia-{cdi-hook,container-runtime} "$from"/node/{.config,run.sh,missing.so,nvidia-{cdi-hook,container-runtime}.real} "$to/"
+  sed -i s,/opt/tranche-e2e/driver,/nvidia-driver, "$to/.config/nvidia-container-runtime/config.toml"
+  ln -s ../usr/local/nvidia/toolkit/.config/nvidia-container-runtime "$root/etc/"
+  cp "$from/libcuda.so" "$work/simulated/usr/lib64/libcuda.so.1"
+  cp "$(built fakenvml)" "$work/simulated/usr/lib64/"
+  make -s -C "$top/e2e/fakemps" OUT="$work/simulated/usr/bin" CC="$("$top/.build/tool.sh" gcc)"
 }
 
 # The program that loads a GPU, and the C library that it and the driver's libraries link to.
@@ -41,25 +53,32 @@ load_image() {
   "$here/image.sh" tranche-e2e/gpu-load:1 "$files" "$work/images/gpu-load.tar"
 }
 
-# Tranche itself: its image, and the chart as plain YAML for one node. The driver's root is where node.sh puts it.
+# Tranche itself: its image, and the chart as plain YAML for one node, with limits of memory and without. The driver's root is where
+# node.sh puts it. Only a simulated NVML reads the variables.
 tranche() {
-  local image
+  local image limits sharing='version: v1\nsharing:\n  %s:\n    resources:\n      - {name: nvidia.com/gpu, replicas: 20}\n'
   image=$(built image.tag)
   cp "$(built image.tar)" "$work/images/tranche.tar"
-  "$("$top/.build/tool.sh" helm)" template tranche "$top/charts/tranche" -n tranche --no-hooks --kube-version "$release" \
-    --set image.repository="${image%:*}",image.tag="${image##*:}" --set webhook.replicas=1,extender.replicas=1 \
-    --set runtimeClass.name=,nvidiaDriverRoot=/nvidia-driver,nvidiaDevRoot=/,deviceListStrategy=cdi-cri >"$root/usr/local/share/stand-in/tranche.yaml"
+  for limits in off required; do
+    # shellcheck disable=SC2059 # the format is the config
+    "$("$top/.build/tool.sh" helm)" template tranche "$top/charts/tranche" -n tranche --no-hooks --kube-version "$release" \
+      --set image.repository="${image%:*}",image.tag="${image##*:}",webhook.replicas=1,extender.replicas=1 \
+      --set runtimeClass.create=true,runtimeClassName=nvidia,cdi.nvidiaHookPath=/usr/local/nvidia/toolkit/nvidia-cdi-hook \
+      --set nvidiaDriverRoot=/nvidia-driver,nvidiaDevRoot=/,deviceListStrategy=cdi-cri,plainRequests=gpus,nodePlugin.memoryLimits=$limits \
+      --set-file config.map.default=<(printf "$sharing" timeSlicing),config.map.mps=<(printf "$sharing" mps) \
+      --set nodePlugin.env.TRANCHE_FAKENVML_STATE=/driver-root/usr/lib64/gpus.state,nodePlugin.env.TRANCHE_FAKENVML_COMPUTE_MODES=/mps \
+      >"$root/usr/local/share/stand-in/tranche-$limits.yaml"
+  done
   "$JAVA_HOME/bin/jar" --create --no-manifest --file "$root/usr/local/share/stand-in/demo.jar" \
     -C "$top/e2e/target/classes" dev/tranche/e2e/machine -C "$top/e2e/target/classes" dev/tranche/e2e/install \
     -C "$top/e2e/verify/target/classes" dev/tranche/e2e/verify
 }
 
 node_files
+toolkit
 load_image
 tranche
 cp "$here"/{node,image}.sh "$work/"
-mkdir -p "$work/simulated"
-cp "$(built fakenvml)" "$work/simulated/libnvidia-ml.so.1"
 mkdir -p "$out"
 rm -rf "$out"/{archive.*,busybox,files}
 cp "$here/run.sh" "$out/demo"

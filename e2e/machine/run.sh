@@ -1,35 +1,55 @@
 #!/bin/sh
-# demo [up [--simulated] | verify [--simulated] | kubectl ARG... | probe | down]: Kubernetes and Tranche on the GPUs of this machine, in namespaces of
-# their own, so that nothing is left of them. Needs root and NVIDIA's driver, no Docker and no network. --simulated needs no GPU: NVML is simulated.
-# verify checks instead of showing, writes verify-gpu.json beside this file, and ends what it has started.
+# demo [up | verify | probe | kubectl ARG... | down] [--simulated[=DRIVER]] [--mps]: Kubernetes and Tranche on the GPUs of this machine, in namespaces
+# of their own, so that nothing is left of them. Needs root and NVIDIA's driver, no Docker, no network, and no other program.
+# --simulated needs no GPU: NVML is simulated, as that of a driver of R615, or of the given one. --mps also shares the GPU by MPS.
+# verify checks instead of showing, writes verify-gpu.json and verify-gpu.log beside this file, and ends what it has started.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 busybox=$here/busybox
+# Its shell takes its own commands, whatever the machine has. Without a shell on the machine: FOLDER/busybox sh FOLDER/demo.
+[ -n "${TRANCHE_DEMO:-}" ] || TRANCHE_DEMO=1 exec "$busybox" sh "$here/demo" "$@"
 files=$here/files
 root=$files/root
 state=$here/state
 group=tranche-demo
 kubeconfig=/etc/rancher/k3s/k3s.yaml
+share=/usr/local/share/stand-in
+controllers=cgroup.controllers
 
 fail() {
   echo "error: $*" >&2
   exit 1
 }
 
-# What the machine lacks, one line each. Without a word about all that is there.
+# What the machine lacks, one line each. What is missing is needed; without the rest there is less to see.
 probe() {
-  [ "$("$busybox" id -u)" = 0 ] || echo "root: run this as root"
-  [ "$("$busybox" uname -m)" = x86_64 ] || echo "x86-64: the programs are for no other processor"
-  "$busybox" grep -qv gVisor /proc/version || echo "a kernel of its own: a gVisor sandbox runs no containers"
-  "$busybox" unshare --mount --net --uts --ipc "$busybox" true 2>/dev/null || echo "namespaces: mount, net, uts and ipc cannot be made"
-  "$busybox" unshare --net "$busybox" chroot "$root" /bin/bash -c "/sbin/ip link add a0 type veth peer name b0 && /sbin/iptables -t nat -S" \
-    >/dev/null 2>&1 || echo "veth and netfilter: the kernel has no virtual network devices, or no NAT"
-  "$busybox" grep -qw overlay /proc/filesystems || modprobe -q overlay 2>/dev/null || echo "overlayfs: containers are copied instead, which takes disk space"
-  [ -f /sys/fs/cgroup/cgroup.controllers ] || echo "cgroup v2: Tranche runs without it, memory limits do not"
+  [ "$(uname -m)" = x86_64 ] || echo "missing: x86-64; the programs are for no other processor"
+  ! grep -q gVisor /proc/version || echo "missing: a kernel of its own; a gVisor sandbox runs no containers"
+  unshare --mount --net --uts --ipc "$busybox" true 2>/dev/null || echo "missing: namespaces; mount, net, uts and ipc cannot be made here"
+  unshare --net chroot "$root" /bin/bash -c "/sbin/ip link add a0 type veth peer name b0 && /sbin/iptables -t nat -S" >/dev/null 2>&1 ||
+    echo "missing: veth and netfilter; the kernel has no virtual network devices, or no NAT"
+  grep -qw overlay /proc/filesystems || /sbin/modprobe -q overlay 2>/dev/null ||
+    echo "without overlayfs: files of containers are copied, which takes disk space"
+  [ -f /sys/fs/cgroup/$controllers ] || echo "without cgroup v2: a driver limits no memory"
   [ -n "$simulated" ] || {
-    [ -e /dev/nvidiactl ] || echo "NVIDIA's driver: there is no /dev/nvidiactl; --simulated needs none"
-    command -v nvidia-smi >/dev/null || echo "nvidia-smi: GPUs cannot be compared with it"
+    [ -e /dev/nvidiactl ] || echo "missing: NVIDIA's driver; there is no /dev/nvidiactl, and --simulated needs none"
+    [ -e /dev/nvidia-uvm ] || echo "missing: /dev/nvidia-uvm, which CUDA needs; load the kernel module nvidia-uvm"
+    command -v nvidia-smi >/dev/null || echo "without nvidia-smi: GPUs cannot be compared with it"
+    [ -z "$mps" ] || command -v nvidia-cuda-mps-control >/dev/null || echo "without MPS: there is no nvidia-cuda-mps-control on the PATH"
   }
+  no_limits
+}
+
+# Says why the driver limits no memory, if it does not. On cgroup v1 the simulated one uses the hierarchy of cgroup v2 beside it.
+no_limits() {
+  driver=${simulated:-$(grep -o '[0-9]*\.[0-9.]*' /proc/driver/nvidia/version 2>/dev/null | head -n 1)}
+  kernel=/sys/fs/cgroup/$controllers
+  [ -z "$simulated" ] || [ -f $kernel ] || kernel=/sys/fs/cgroup/unified/$controllers
+  if [ -n "$driver" ] && [ "${driver%%.*}" -lt 615 ]; then
+    echo "without memory limits: driver $driver is older than R615"
+  elif [ ! -f $kernel ] || { [ -z "$simulated" ] && ! grep -qwE 'dmem|misc' $kernel; }; then
+    echo "without memory limits: the kernel has no controller dmem or misc of cgroup v2"
+  fi
 }
 
 unpack() {
@@ -37,21 +57,20 @@ unpack() {
   echo "unpacking"
   rm -rf "$files"
   mkdir -p "$files"
-  cat "$here"/archive.* | "$busybox" xz -dc | "$busybox" tar -x -C "$files"
+  cat "$here"/archive.* | xz -dc | tar -x -C "$files"
   # kube-scheduler is one of Kubernetes' programs, and the JVM of Tranche's image also runs the demo.
   mkdir -p "$files/scheduler/usr/local/bin"
   cp "$root/usr/local/bin/kube" "$files/scheduler/usr/local/bin/kube-scheduler"
-  PATH=$PATH:$files "$busybox" sh "$files/image.sh" "$("$busybox" sed -n 's/.*image: "*\(registry.k8s.io\/kube-scheduler[^" ]*\).*/\1/p' "$root/usr/local/share/stand-in/tranche.yaml" | "$busybox" head -n 1)" \
+  TMPDIR=$files sh "$files/image.sh" "$(sed -n 's/.*image: "*\(registry.k8s.io\/kube-scheduler[^" ]*\).*/\1/p' "$root$share/tranche-off.yaml" | head -n 1)" \
     "$files/scheduler" "$files/images/scheduler.tar"
   rm -r "$files/scheduler"
-  "$busybox" tar -xOf "$files/images/tranche.tar" "$("$busybox" tar -tf "$files/images/tranche.tar" | "$busybox" grep layer.tar)" |
-    "$busybox" tar -x -C "$root" opt
+  tar -xOf "$files/images/tranche.tar" "$(tar -tf "$files/images/tranche.tar" | grep layer.tar)" | tar -x -C "$root" opt
   : >"$files/unpacked"
 }
 
 # The folders of one cgroup, in every hierarchy of the machine. The node and all its pods are in it, so that they can be ended together.
 cgroups() {
-  if [ -f /sys/fs/cgroup/cgroup.controllers ]; then
+  if [ -f /sys/fs/cgroup/$controllers ]; then
     echo "/sys/fs/cgroup/$group"
   else
     for hierarchy in /sys/fs/cgroup/*/; do
@@ -62,32 +81,40 @@ cgroups() {
 
 start() {
   ! running || fail "it runs already; $0 down ends it"
+  started=$(date +%s)
   unpack
-  missing=$(probe)
-  [ -z "$missing" ] || echo "missing here:
-$missing" >&2
+  # The first CUDA program of a machine would make its device nodes, which containers need before.
+  [ -n "$simulated" ] || nvidia-modprobe -u -c 0 2>/dev/null || /sbin/modprobe -q nvidia-uvm 2>/dev/null || true
+  lacks=$(probe)
+  [ -z "$lacks" ] || echo "$lacks"
+  case $lacks in *missing:*) fail "this machine lacks what is missing above" ;; esac
+  case $lacks in *"without MPS"*) mps= ;; esac
+  limits=required
+  case $lacks in *"without memory limits"*) limits=off ;; esac
   mkdir -p "$state"
   for folder in $(cgroups); do
-    mkdir -p "$folder"
+    # On cgroup v2 a group with processes has no groups with limits in it.
+    mkdir -p "$folder/node"
     # A new group of cpusets has neither CPUs nor memory nodes.
-    for file in cpuset.cpus cpuset.mems; do
-      [ ! -f "$folder/$file" ] || cat "${folder%/*}/$file" >"$folder/$file"
+    for file in cpuset.cpus cpuset.mems node/cpuset.cpus node/cpuset.mems; do
+      [ ! -f "$folder/$file" ] || cat "${folder%/*}/${file#node/}" >"$folder/$file"
     done
   done
   echo "starting Kubernetes"
   (
-    for folder in $(cgroups); do echo 0 >"$folder/cgroup.procs"; done
-    exec "$busybox" setsid "$busybox" unshare --mount --net --uts --ipc "$busybox" sh "$files/node.sh" "$files" $simulated \
-      >"$state/log" 2>&1 </dev/null
+    for folder in $(cgroups); do echo 0 >"$folder/node/cgroup.procs"; done
+    exec setsid "$busybox" unshare --mount --net --uts --ipc "$busybox" sh "$files/node.sh" "$files" "$simulated" >"$state/log" 2>&1 </dev/null
   ) &
   echo $! >"$state/pid"
-  until "$busybox" grep -q "sync successful" "$state/log" 2>/dev/null; do
+  until grep -q "sync successful" "$state/log" 2>/dev/null; do
     running || fail "the node ended: $(cat "$state/log")"
     sleep 1
   done
   echo "installing Tranche"
   inside kubectl create namespace tranche >/dev/null
-  inside kubectl apply --server-side -f /usr/local/share/stand-in/tranche.yaml >/dev/null
+  hybrid=/unified
+  [ ! -f /sys/fs/cgroup/$controllers ] || hybrid=
+  sed "s|\"/host/cgroup\"|\"/host/cgroup$hybrid\"|" "$root$share/tranche-$limits.yaml" | inside kubectl apply --server-side -f - >/dev/null
 }
 
 # run_java PROGRAM ARG...: one of the demo's own.
@@ -96,7 +123,9 @@ run_java() {
   shift
   # shellcheck disable=SC2086 # nothing, or one word
   inside /opt/tranche/runtime/bin/java -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Dstdout.encoding=UTF-8 \
-    -cp "/usr/local/share/stand-in/demo.jar:/opt/tranche/lib/*" "dev.tranche.e2e.machine.$program" $kubeconfig "$@" $simulated
+    --enable-native-access=ALL-UNNAMED -Djna.boot.library.path=/opt/tranche/native -Dtranche.started="$started" \
+    -cp "$share/demo.jar:/opt/tranche/lib/*" "dev.tranche.e2e.machine.$program" $kubeconfig "$@" \
+    ${simulated:+--simulated} --limits=$limits $mps
 }
 
 verify() {
@@ -104,6 +133,11 @@ verify() {
   status=0
   run_java ClusterChecks /verify-gpu.json || status=$?
   [ ! -f "$root/verify-gpu.json" ] || mv "$root/verify-gpu.json" "$here/"
+  {
+    cat "$state/log"
+    inside kubectl get nodes,pods,events -A -o wide
+    inside kubectl logs -n tranche -l app.kubernetes.io/name=tranche --all-containers --prefix --tail=-1
+  } >"$here/verify-gpu.log" 2>&1
   down
   exit $status
 }
@@ -114,21 +148,23 @@ running() {
 
 # inside PROGRAM ARG...: in the node's namespaces, with its files.
 inside() {
-  "$busybox" nsenter -t "$(cat "$state/pid")" -m -n -u -i /usr/bin/env KUBECONFIG=$kubeconfig \
+  nsenter -t "$(cat "$state/pid")" -m -n -u -i /usr/bin/env KUBECONFIG=$kubeconfig \
     PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin "$@"
 }
 
 processes() {
   for folder in $(cgroups); do
-    [ ! -d "$folder" ] || "$busybox" find "$folder" -name cgroup.procs -exec cat {} + 2>/dev/null
-  done | "$busybox" sort -u
+    [ ! -d "$folder" ] || find "$folder" -name cgroup.procs -exec "$busybox" cat {} + 2>/dev/null
+  done | sort -u
 }
 
 down() {
-  deadline=$(($("$busybox" date +%s) + 60))
+  # MPS's daemon restores the compute modes of GPUs as it ends.
+  ! running || inside kubectl delete -n tranche --cascade=foreground --timeout=60s daemonset tranche-mps-control-daemon >/dev/null 2>&1 || true
+  deadline=$(($(date +%s) + 60))
   left=$(processes)
   while [ -n "$left" ]; do
-    [ "$("$busybox" date +%s)" -lt $deadline ] || fail "these processes do not end: $left"
+    [ "$(date +%s)" -lt $deadline ] || fail "these processes do not end: $left"
     # Stopped first, since those that are left would start the others again.
     # shellcheck disable=SC2086 # one word for each process
     kill -STOP $left 2>/dev/null || true
@@ -140,16 +176,27 @@ down() {
   for folder in $(cgroups); do
     # A process that has ended may still hold its group for a moment.
     for _ in 1 2 3 4 5; do
-      [ ! -d "$folder" ] || "$busybox" find "$folder" -depth -type d -exec "$busybox" rmdir {} + 2>/dev/null || sleep 0.2
+      [ ! -d "$folder" ] || find "$folder" -depth -type d -exec "$busybox" rmdir {} + 2>/dev/null || sleep 0.2
     done
   done
-  rm -rf "$state" "$root/var/lib/rancher" "$root/var/lib/kubelet" "$root/var/log/stand-in" "$root/var/lib/cni" "$root/etc/rancher"
+  # The node made this one on cgroup v2.
+  rmdir /sys/fs/cgroup/init 2>/dev/null || true
+  for folder in var/lib/rancher var/lib/kubelet var/lib/tranche var/lib/cni var/log/stand-in etc/rancher; do rm -rf "${root:?}/$folder"; done
+  rm -rf "$state"
 }
 
+[ "$(id -u)" = 0 ] || fail "run this as root"
 command=${1:-up}
 [ $# -eq 0 ] || shift
-simulated=
-[ "${1:-}" != --simulated ] || simulated=--simulated
+simulated='' mps=''
+[ "$command" = kubectl ] || for option in "$@"; do
+  case $option in
+    --simulated) simulated=615.71.09 ;;
+    --simulated=*) simulated=${option#*=} ;;
+    --mps) mps=--mps ;;
+    *) fail "\"$option\" is no option; there are --simulated, --simulated=DRIVER and --mps" ;;
+  esac
+done
 case $command in
   up)
     start

@@ -2,14 +2,18 @@ package dev.tranche.e2e.machine;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.tranche.e2e.install.Await;
+import dev.tranche.e2e.install.HttpGet;
 import dev.tranche.e2e.install.PodProcesses;
 import dev.tranche.e2e.verify.Anonymizer;
 import dev.tranche.e2e.verify.CheckStatus;
+import dev.tranche.e2e.verify.NvmlProbe;
 import dev.tranche.e2e.verify.Report;
 import io.fabric8.kubernetes.api.model.ConfigMapBuilder;
 import io.fabric8.kubernetes.api.model.Pod;
 import io.fabric8.kubernetes.api.model.Quantity;
 import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -17,7 +21,10 @@ import java.time.Instant;
 import java.time.LocalDate;
 import java.time.ZoneOffset;
 import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.DoubleSummaryStatistics;
 import java.util.List;
+import java.util.Map;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
@@ -33,6 +40,11 @@ public final class ClusterChecks {
   private static final int CONTEXT_MIB = 600;
 
   private static final int BACK_WITHIN_S = 120;
+  private static final Path DRIVER_ROOT = Path.of("/nvidia-driver");
+  private static final String REQUESTS = "tranche_node_kubelet_request_duration_seconds";
+
+  /** The driver gives threads by such clusters. */
+  private static final int MULTIPROCESSORS_OF_A_CLUSTER = 2;
 
   private final GpuNode node;
   private final Report report;
@@ -42,7 +54,7 @@ public final class ClusterChecks {
     this.report = report;
   }
 
-  /** {@code ClusterChecks KUBECONFIG REPORT [--simulated]}. */
+  /** {@code ClusterChecks KUBECONFIG REPORT OPTION...}: see {@link GpuNode#connect}. */
   public static void main(String[] args) throws Exception {
     var report = new Report(System.out, Anonymizer.forThisMachine());
     try (var node = GpuNode.connect(args)) {
@@ -59,26 +71,30 @@ public final class ClusterChecks {
     facts();
     long totalMib = GpuNode.mib(node.gpus().path(0).path("memory"));
     List<GpuLoad> loads = GpuLoad.three(totalMib);
-    loads.forEach(this::start);
+    start(loads.getFirst());
+    report.fact("first pod running", GpuNode.secondsSinceStart() + " s after the start");
+    loads.subList(1, loads.size()).forEach(this::start);
     loads.forEach(load -> visible(load.name()));
     loads.forEach(load -> node.awaitPod(load.name(), _ -> node.usedMib(load.name()) > 0));
     use(loads);
+    allocate();
+    NvmlProbe.addTo(report, DRIVER_ROOT);
     memoryDecides(totalMib);
     loadDecides();
-    // Room for the pods that follow.
-    node.client().pods().withName("greedy").delete();
+    memoryLimits(totalMib);
     programEnds();
     pluginEnds();
     replicasChange();
+    threadLimits();
   }
 
   private void facts() throws IOException {
-    var info = node.client().nodes().list().getItems().getFirst().getStatus().getNodeInfo();
+    var info = node.node().getStatus().getNodeInfo();
     report.fact("Kubernetes", info.getKubeletVersion());
     report.fact("container runtime", info.getContainerRuntimeVersion());
     report.fact("date", LocalDate.now(ZoneOffset.UTC).toString());
     report.fact("kernel", number(info.getKernelVersion()));
-    report.fact("toolkit", "none, the plugin's CDI specs");
+    report.fact("toolkit", "1.20.2");
     report.fact("driver", Files.exists(DRIVER) ? number(Files.readString(DRIVER)) : "simulated");
     JsonNode gpus = node.gpus();
     report.fact("GPUs", gpus.size() + " × " + gpus.path(0).path("model").asText());
@@ -108,6 +124,7 @@ public final class ClusterChecks {
 
   private void visible(String name) {
     String visible = node.visible(name);
+    node.awaitPod(name, _ -> !node.row(name).path("gpus").isEmpty());
     String assigned = assigned(name);
     check(
         "Visible GPU",
@@ -117,21 +134,24 @@ public final class ClusterChecks {
   }
 
   private void use(List<GpuLoad> loads) throws InterruptedException {
-    var smPercents = new double[loads.size()];
+    var smPercents = new DoubleSummaryStatistics[loads.size()];
+    Arrays.setAll(smPercents, _ -> new DoubleSummaryStatistics());
     long samples = node.measured().dividedBy(BETWEEN_SAMPLES);
     for (int i = 0; i < samples; i++) {
       Thread.sleep(BETWEEN_SAMPLES);
       for (int j = 0; j < smPercents.length; j++) {
-        smPercents[j] += smPercent(loads.get(j).name()) / samples;
+        smPercents[j].accept(smPercent(loads.get(j).name()));
       }
     }
     for (int j = 0; j < smPercents.length; j++) {
       GpuLoad load = loads.get(j);
+      var sm = smPercents[j];
       check(
           "Use by NVML",
           load.name() + ", SM",
-          Math.abs(smPercents[j] - load.busyPercent()) <= SM_WITHIN_POINTS,
-          "%.0f %%, the program is busy for %d %%".formatted(smPercents[j], load.busyPercent()));
+          Math.abs(sm.getAverage() - load.busyPercent()) <= SM_WITHIN_POINTS,
+          "%.0f %% (%.0f to %.0f in %d samples), the program is busy for %d %%"
+              .formatted(sm.getAverage(), sm.getMin(), sm.getMax(), samples, load.busyPercent()));
       long usedMib = node.usedMib(load.name());
       long beyondMib = usedMib - load.memoryMib();
       long marginMib = load.memoryMib() * MEMORY_WITHIN_PERCENT / 100;
@@ -139,7 +159,8 @@ public final class ClusterChecks {
           "Use by NVML",
           load.name() + ", memory",
           beyondMib >= -marginMib && beyondMib <= marginMib + CONTEXT_MIB,
-          "%d MiB, the program took %d MiB and a context".formatted(usedMib, load.memoryMib()));
+          "%d MiB, the program took %d MiB and a context of %d MiB"
+              .formatted(usedMib, load.memoryMib(), beyondMib));
     }
   }
 
@@ -184,6 +205,76 @@ public final class ClusterChecks {
     check("Placement", "real load", !loaded.contains(uuid), "the next pod got " + uuid);
   }
 
+  private void memoryLimits(long totalMib) {
+    if (!node.limitsMemory()) {
+      String why = "the driver or the kernel has none, and FOLDER/demo probe says which";
+      report.add("Memory limits", "of the driver", CheckStatus.NOT_AVAILABLE, why);
+      node.client().pods().withName("greedy").delete();
+      return;
+    }
+    Map<String, String> expected = Map.of("steady", "Yes", "greedy", "OptedOut");
+    expected.forEach(
+        (name, limited) -> {
+          node.awaitPod(name, _ -> !node.limited(name).isEmpty());
+          String read = node.limited(name);
+          check("Memory limits", name, read.equals(limited), "read back as limited: " + read);
+        });
+    // Room for the pods that follow.
+    node.client().pods().withName("greedy").delete();
+    node.create(GpuLoad.beyond(totalMib));
+    String error = node.error("beyond");
+    node.client().pods().withName("beyond").delete();
+    check(
+        "Memory limits",
+        "half of the memory with a share of 0.2",
+        error.contains("left for this container"),
+        error);
+  }
+
+  private void threadLimits() {
+    if (!node.sharesByMps()) {
+      String why = "not requested by --mps, or there is no nvidia-cuda-mps-control";
+      report.add("MPS", "thread limits", CheckStatus.NOT_AVAILABLE, why);
+      return;
+    }
+    int all = node.multiprocessors("steady");
+    node.shareByMps();
+    for (GpuLoad load : GpuLoad.byMps()) {
+      start(load);
+      visible(load.name());
+      int seen = node.multiprocessors(load.name());
+      double granted = all * Double.parseDouble(load.fraction());
+      check(
+          "MPS",
+          load.name() + ", threads",
+          seen > 0 && seen <= granted + MULTIPROCESSORS_OF_A_CLUSTER,
+          "%s of the GPU: the program sees %d of %d multiprocessors"
+              .formatted(load.fraction(), seen, all));
+    }
+  }
+
+  /** Reads how long the kubelet's requests took. */
+  private void allocate() {
+    String page =
+        HttpGet.orEmpty(
+            HttpClient.newHttpClient(),
+            URI.create(
+                "http://%s:9090/metrics"
+                    .formatted(node.parts("node-plugin").getFirst().getStatus().getPodIP())));
+    double seconds = 0;
+    double calls = 0;
+    for (String line : page.lines().filter(each -> each.contains("\"Allocate\"")).toList()) {
+      double value = Double.parseDouble(line.substring(line.lastIndexOf(' ') + 1));
+      seconds += line.startsWith(REQUESTS + "_sum") ? value : 0;
+      calls += line.startsWith(REQUESTS + "_count") ? value : 0;
+    }
+    check(
+        "Times",
+        "Allocate",
+        calls > 0,
+        "%.0f calls, %.2f ms on average".formatted(calls, 1e3 * seconds / calls));
+  }
+
   private void programEnds() throws IOException {
     String before = assigned("steady");
     kill(node.pod("steady"), "gpu-load");
@@ -196,14 +287,7 @@ public final class ClusterChecks {
   }
 
   private void pluginEnds() throws IOException {
-    Pod plugin =
-        node.client()
-            .pods()
-            .inNamespace(GpuNode.TRANCHE)
-            .withLabel("app.kubernetes.io/component", "node-plugin")
-            .list()
-            .getItems()
-            .getFirst();
+    Pod plugin = node.parts("node-plugin").getFirst();
     String name = plugin.getMetadata().getName();
     int before = restarts(plugin);
     kill(plugin, "java");
@@ -239,7 +323,14 @@ public final class ClusterChecks {
                             .getOrDefault("default", "")
                             .replace("replicas: 20", "replicas: 40"))
                     .build());
-    Await.until("more replicas", BACK_WITHIN_S, () -> node.replicas() > before);
+    // A pod that is created before the label changes is sized for the replicas of before.
+    Await.until(
+        "more replicas",
+        BACK_WITHIN_S,
+        () ->
+            node.replicas() > before
+                && "40"
+                    .equals(node.node().getMetadata().getLabels().get("nvidia.com/gpu.replicas")));
     check(
         "Changed replicas",
         "pods that ran",

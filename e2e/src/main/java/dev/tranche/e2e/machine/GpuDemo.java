@@ -5,7 +5,7 @@ import java.util.List;
 
 /**
  * Three pods share the GPU of this machine, a fourth waits for memory that is used beyond a grant,
- * and starts when that memory is free.
+ * and starts when that memory is free. Then limits of memory and of threads, as far as there are.
  */
 public final class GpuDemo {
   private final GpuNode node;
@@ -14,7 +14,7 @@ public final class GpuDemo {
     this.node = node;
   }
 
-  /** {@code GpuDemo KUBECONFIG [--simulated]}. */
+  /** {@code GpuDemo KUBECONFIG OPTION...}: see {@link GpuNode#connect}. */
   public static void main(String[] args) throws Exception {
     try (var node = GpuNode.connect(args)) {
       new GpuDemo(node).run();
@@ -34,7 +34,12 @@ public final class GpuDemo {
     print("three pods, 0.3, 0.3 and 0.2 of the GPU; \"greedy\" takes more memory than its share");
     List<GpuLoad> loads = GpuLoad.three(totalMib);
     loads.forEach(node::create);
+    node.awaitPod(loads.getFirst().name(), GpuNode::isRunning);
+    print("the first pod runs %d s after the start".formatted(GpuNode.secondsSinceStart()));
     loads.forEach(load -> node.awaitPod(load.name(), GpuNode::isRunning));
+    if (node.limitsMemory()) {
+      loads.forEach(load -> node.awaitPod(load.name(), _ -> !node.limited(load.name()).isEmpty()));
+    }
     print("measuring for %d s".formatted(node.measured().toSeconds()));
     Thread.sleep(node.measured());
     System.out.print(table());
@@ -49,22 +54,49 @@ public final class GpuDemo {
     node.awaitPod("late", _ -> node.usedMib("late") > 0);
     Thread.sleep(node.measured());
     System.out.print(table());
+    if (node.limitsMemory()) {
+      memoryLimit(totalMib);
+    }
+    if (node.sharesByMps()) {
+      threadLimits();
+    }
+  }
+
+  private void memoryLimit(long totalMib) {
+    print("\"beyond\" takes half of the GPU's memory, with a share of 0.2 and the driver's limit");
+    node.client().pods().withName("greedy").delete();
+    node.create(GpuLoad.beyond(totalMib));
+    System.out.println("  " + node.error("beyond"));
+  }
+
+  private void threadLimits() {
+    int all = node.multiprocessors("steady");
+    print("the same GPU, shared by MPS");
+    node.shareByMps();
+    for (GpuLoad load : GpuLoad.byMps()) {
+      node.create(load);
+      System.out.printf(
+          "  %-9s %-6s sees %d of %d multiprocessors%n",
+          load.name(), load.fraction(), node.multiprocessors(load.name()), all);
+    }
   }
 
   private String table() {
     var table = new StringBuilder();
     table.append(
-        "  POD       SHARE  GPU THAT THE PROGRAM SEES                      MEMORY USED  SM\n");
+        "  POD       SHARE  GPU THAT THE PROGRAM SEES                      MEMORY USED  SM   "
+            + " LIMITED\n");
     for (JsonNode pod : node.rows()) {
       String name = pod.path("name").asText();
       table.append(
-          "  %-9s %-6s %-46s %7d MiB  %s%n"
+          "  %-9s %-6s %-46s %7d MiB  %-5s %s%n"
               .formatted(
                   name,
                   pod.at("/granted/gpus").asText(),
                   node.visible(name),
                   GpuNode.mib(pod.at("/used/memory")),
-                  pod.at("/used/gpus").asText()));
+                  pod.at("/used/gpus").asText(),
+                  pod.at("/gpus/0/limited").asText("-")));
     }
     return table.toString();
   }

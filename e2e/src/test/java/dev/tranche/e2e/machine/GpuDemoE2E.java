@@ -6,6 +6,7 @@ import dev.tranche.e2e.install.Shell;
 import java.io.IOException;
 import java.nio.file.Path;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -20,15 +21,47 @@ class GpuDemoE2E {
   private static final String PACK =
       "JAVA_HOME=" + System.getProperty("java.home") + " e2e/machine/pack.sh target/gpu-demo 0";
 
+  /** A root with nothing in it but the packed folder and what a kernel shows. */
+  private static final String EMPTY_ROOT =
+      """
+      mkdir -p target/empty-root && unshare --mount --propagation private bash -ec '
+        mount -t tmpfs tmpfs target/empty-root
+        mkdir target/empty-root/{gpu-demo,proc,sys,dev,old}
+        mount --bind target/gpu-demo target/empty-root/gpu-demo
+        for each in proc sys dev; do mount --rbind /$each target/empty-root/$each; done
+        cd target/empty-root
+        %s
+        pivot_root . old
+        exec /gpu-demo/busybox sh -ec "cd /; umount -l old; exec /gpu-demo/busybox sh /gpu-demo/demo %s"'\
+      """;
+
+  /** Another machine's /proc, /sys and /dev, as far as the probe looks at them. */
+  private static final String LACKING =
+      """
+      echo "Linux version 4.4.0 gVisor" >old/version
+      mount --bind old/version proc/version
+      mount --bind old/version proc/filesystems
+      mount -t tmpfs tmpfs sys
+      mount -t tmpfs tmpfs dev
+      mknod dev/null c 1 3
+      """;
+
+  @BeforeAll
+  static void pack() throws IOException {
+    Shell.run(ROOT, "! [ -d target/gpu-demo/state ] || target/gpu-demo/demo down").orFail();
+    Shell.run(ROOT, PACK).orFail();
+  }
+
   @AfterEach
   void end() throws IOException {
     Shell.run(ROOT, "target/gpu-demo/demo down");
   }
 
   @Test
-  void threePodsShareTheGpu_aFourthWaitsForMemory_andNothingIsLeft() throws IOException {
-    String shown = Shell.run(ROOT, PACK + " && target/gpu-demo/demo up --simulated").orFail();
+  void inAnEmptyRoot_threePodsShareTheGpu_aFourthWaits_andNothingIsLeft() throws IOException {
+    String shown = Shell.run(ROOT, EMPTY_ROOT.formatted("", "up --simulated=580.82.07")).orFail();
     assertThat(shown)
+        .contains("without memory limits: driver 580.82.07 is older than R615")
         .contains("Tesla T4 with 14910 MiB, 20 shares")
         // Half of the GPU's memory, of a share of three tenths.
         .containsPattern("greedy +300m +/dev/nvidia0 +7455 MiB")
@@ -38,7 +71,8 @@ class GpuDemoE2E {
         .containsPattern("late +200m +/dev/nvidia0 +745 MiB")
         .containsPattern("greedy +300m +/dev/nvidia0 +64 MiB");
     assertThat(Shell.run(ROOT, "target/gpu-demo/demo up").output())
-        .contains("it runs already; target/gpu-demo/demo down ends it");
+        .contains("it runs already; ")
+        .contains("/gpu-demo/demo down ends it");
 
     Shell.run(ROOT, "target/gpu-demo/demo down").orFail();
     assertNothingIsLeft();
@@ -46,14 +80,43 @@ class GpuDemoE2E {
 
   @Test
   void checks_findNothingWrong_andNothingIsLeft() throws IOException {
-    String shown = Shell.run(ROOT, PACK + " && target/gpu-demo/demo verify --simulated").orFail();
+    String shown = Shell.run(ROOT, "target/gpu-demo/demo verify --simulated --mps").orFail();
     assertThat(shown)
         .contains("the program sees /dev/nvidia0, assigned was /dev/nvidia0")
+        .contains("ok             steady: read back as limited: Yes")
+        .contains("ok             greedy: read back as limited: OptedOut")
+        .contains("the GPU has no 7455 MiB left for this container")
         .contains("ok             a killed program: it runs again")
         .contains("ok             a killed node plugin: it runs again, and the pods went on")
         .contains("they went on while 20 replicas became 24")
-        .contains("1 not available");
+        .contains("ok             fifth, threads: 0.2 of the GPU: the program sees 8 of 40");
     assertThat(ROOT.resolve("target/gpu-demo/verify-gpu.json")).isNotEmptyFile();
+    assertThat(ROOT.resolve("target/gpu-demo/verify-gpu.log")).isNotEmptyFile();
+    assertNothingIsLeft();
+  }
+
+  @Test
+  void probe_saysWhatIsMissing_andNothingStartsThere() throws IOException {
+    assertThat(Shell.run(ROOT, "setpriv --reuid=65534 target/gpu-demo/demo probe").output())
+        .contains("error: run this as root");
+    Shell.run(ROOT, "target/gpu-demo/demo probe").orFail();
+    String powerless = "setpriv --bounding-set=-sys_admin --inh-caps=-sys_admin linux32 ";
+    assertThat(Shell.run(ROOT, powerless + "target/gpu-demo/demo probe --simulated").orFail())
+        .contains("missing: x86-64; the programs are for no other processor")
+        .contains("missing: namespaces; mount, net, uts and ipc cannot be made here")
+        .contains("missing: veth and netfilter; the kernel has");
+    var refused = Shell.run(ROOT, EMPTY_ROOT.formatted(LACKING, "up --mps"));
+    assertThat(refused.status()).isNotZero();
+    assertThat(refused.output())
+        .contains("missing: a kernel of its own; a gVisor sandbox runs no containers")
+        .contains("without overlayfs: files of containers are copied")
+        .contains("without cgroup v2: a driver limits no memory")
+        .contains("missing: NVIDIA's driver; there is no /dev/nvidiactl")
+        .contains("missing: /dev/nvidia-uvm, which CUDA needs")
+        .contains("without nvidia-smi: GPUs cannot be compared with it")
+        .contains("without MPS: there is no nvidia-cuda-mps-control on the PATH")
+        .contains("without memory limits: the kernel has no controller")
+        .contains("error: this machine lacks what is missing above");
     assertNothingIsLeft();
   }
 
@@ -61,5 +124,7 @@ class GpuDemoE2E {
     assertThat(Shell.output("grep gpu-demo /proc/mounts || true")).isEmpty();
     assertThat(Shell.output("find /sys/fs/cgroup -name tranche-demo")).isEmpty();
     assertThat(Shell.output("pgrep -f '[g]pu-demo/files|[g]pu-load --' || true")).isEmpty();
+    assertThat(Shell.output("(iptables-save; ip -o link) 2>&1 | grep -E 'KUBE-|eth0-peer' || true"))
+        .isEmpty();
   }
 }

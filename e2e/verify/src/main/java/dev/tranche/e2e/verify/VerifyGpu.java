@@ -37,9 +37,9 @@ import picocli.CommandLine.Option;
         "Checks what Tranche's node plugin does with the GPUs of this machine, and writes a"
             + " report.",
     footer =
-        "./verify-gpu --cluster [--simulated] runs Kubernetes and Tranche on these GPUs instead,"
-            + " and checks pods.%nExit status: 0 if nothing failed, 1 if something did, 2 for a"
-            + " wrong command line.")
+        "./verify-gpu --cluster [--mps] [--simulated] runs Kubernetes and Tranche on these GPUs"
+            + " instead, and checks pods.%nExit status: 0 if nothing failed, 1 if something did, 2"
+            + " for a wrong command line.")
 public final class VerifyGpu implements Callable<Integer> {
   private static final int NVML_LIMIT_S = 60;
   private static final int SECONDS_MAX = 3_600;
