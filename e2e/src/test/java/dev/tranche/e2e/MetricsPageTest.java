@@ -21,7 +21,7 @@ class MetricsPageTest {
   private static final Pattern REGISTERED = Pattern.compile("\"(tranche[._](?!dev\\b)[a-z._]+)\"");
 
   /** The first part of the names of the meters that every process has. */
-  private static final Pattern PREFIX = Pattern.compile("super\\(registry, \"(tranche[.][a-z]+)\"");
+  private static final Pattern PREFIX = Pattern.compile("super\\([a-z]+, \"(tranche[.][a-z]+)\"");
 
   /** What follows it, in the classes of its package. */
   private static final Pattern SUFFIX = Pattern.compile("\\bname\\(\"([a-z.]+)\"\\)");

@@ -198,7 +198,7 @@ class WorkloadRulesTest {
     "requests.nvidia.com/gpu, 15, ''",
     "requests.nvidia.com/gpu, 1k, ''",
     "cpu, 1500m, ''",
-    "requests.nvidia.com/gpu, 1500m, 'replicas of a GPU, such as \"20\" for 2 GPUs'",
+    "requests.nvidia.com/gpu, 1500m, 'replicas of a GPU, such as \"40\" for 2 GPUs'",
     "nvidia.com/gpu, 1, only by the key requests.nvidia.com/gpu",
     "limits.nvidia.com/gpu, 1, only by the key requests.nvidia.com/gpu",
   })
