@@ -424,7 +424,7 @@ class KubectlPluginIT {
       assertThat(ended.status()).as(words).isEqualTo(FAILED);
       assertThat(ended.errors())
           .as(words)
-          .contains("shows all namespaces", "Role tranche-kubectl in the namespace tranche");
+          .contains("is about all namespaces", "Role tranche-kubectl in the namespace tranche");
     }
     assertThat(cluster.run("version").errors()).contains("Role tranche-kubectl");
   }

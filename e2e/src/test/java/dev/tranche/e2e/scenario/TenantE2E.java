@@ -141,7 +141,7 @@ class TenantE2E extends Scenario {
     UserCommand whole = plugin("top", "nodes");
     assertThat(whole.status()).isEqualTo(1);
     assertThat(whole.errors())
-        .contains("shows all namespaces", "Role tranche-kubectl in the namespace tranche")
+        .contains("is about all namespaces", "Role tranche-kubectl in the namespace tranche")
         .doesNotContain("(Forbidden)");
   }
 

@@ -319,7 +319,8 @@ public final class WaitCauses {
               + " priority does not help: kube-scheduler evicts no pod for it.";
       case MEMORY ->
           "Wait until the processes need less memory, or end those that use more than they were"
-              + " granted: kubectl tranche top pods shows them.";
+              + " granted: kubectl tranche top pods shows them, and top gpus -o wide what no pod"
+              + " uses.";
       case CLIENTS -> "Wait until a pod there ends: a GPU serves a limited number of MPS clients.";
       case UNFIT ->
           "See the events of the GPU nodes, and their annotation " + Names.CORDON_GPUS + ".";
