@@ -98,12 +98,14 @@ class FloodedPortsIT {
     }
     long bodies = (long) REVIEWS.connectionsMax() * (BODY_BYTES - 1);
     int metricsMax = STRANGERS.size() * METRICS.perAddressMax();
-    Usage all =
+    var _ =
         await(
             usage ->
                 usage.bodies() >= bodies
                     && usage.reviews() == REVIEWS.connectionsMax()
                     && usage.metrics() == metricsMax);
+    // What has just been received is still being read.
+    Usage all = settled();
 
     sockets.close();
     var _ = await(usage -> usage.reviews() + usage.metrics() + usage.bodies() == 0);
