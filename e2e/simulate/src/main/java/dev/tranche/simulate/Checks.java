@@ -76,8 +76,9 @@ final class Checks {
   private boolean isUnknowable(Finding finding) {
     return finding.invariant() == Invariant.HOLD_MATCHES_KUBELET
         && world.nodes.stream()
-            .filter(node -> node.plugin.hasLostState())
-            .anyMatch(node -> node.kubelet.mayHaveUnlistedGpu(finding.subject()));
+            .anyMatch(
+                node ->
+                    node.plugin.stateLost && node.kubelet.mayHaveUnlistedGpu(finding.subject()));
   }
 
   /** Something has changed on a node. */

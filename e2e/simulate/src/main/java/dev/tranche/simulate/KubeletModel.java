@@ -287,13 +287,7 @@ final class KubeletModel extends SimulatedProcess {
     /** After a start, pods that the API server no longer has are orphans, which a kubelet ends. */
     @Override
     public void listed() {
-      changes.add(
-          () ->
-              pods.values().stream()
-                  .filter(local -> !local.listed)
-                  .map(local -> local.pod)
-                  .toList()
-                  .forEach(KubeletModel.this::forget));
+      changes.add(() -> List.copyOf(pods.values()).forEach(KubeletModel.this::endUnlisted));
       takeUpNext();
     }
   }
@@ -322,6 +316,12 @@ final class KubeletModel extends SimulatedProcess {
     if (pod.terminating() && !local.ends) {
       local.ends = true;
       run(pod.plan().graceMs(), () -> contentEnded(local));
+    }
+  }
+
+  private void endUnlisted(LocalPod local) {
+    if (!local.listed) {
+      forget(local.pod);
     }
   }
 

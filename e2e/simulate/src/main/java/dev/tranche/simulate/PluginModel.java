@@ -38,7 +38,7 @@ final class PluginModel extends PluginProcess {
   private @Nullable SimulatedPlugin plugin;
   private byte[] heldFile = new byte[0];
   private byte[] assignmentFile = new byte[0];
-  private boolean stateLost;
+  boolean stateLost;
   private int replicas;
   private boolean registered;
   private long listedAtMs = -1;
@@ -144,10 +144,6 @@ final class PluginModel extends PluginProcess {
     heldFile = new byte[0];
     assignmentFile = new byte[0];
     stateLost = true;
-  }
-
-  boolean hasLostState() {
-    return stateLost;
   }
 
   /** Its config file changes. */
