@@ -61,8 +61,9 @@ class ApplyAgainE2E extends Scenario {
     shell("annotate pod a by=annotate", "").orFail("kubectl annotate");
     exec("KUBE_EDITOR='sed -i s/label$/edit/' k3s kubectl -n " + namespace + " edit pod a", "")
         .orFail("kubectl edit");
+    // The kubelet may write the pod's status in between, which is a conflict.
     exec(
-            "k3s kubectl -n %1$s get pod a -o yaml | sed 's/by: annotate/by: replace/' | k3s kubectl -n %1$s replace -f -"
+            "for try in 1 2 3 4 5; do k3s kubectl -n %1$s get pod a -o yaml | sed 's/by: annotate/by: replace/' | k3s kubectl -n %1$s replace -f - && exit; done; exit 1"
                 .formatted(namespace),
             "")
         .orFail("kubectl replace");
