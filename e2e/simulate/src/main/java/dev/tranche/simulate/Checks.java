@@ -72,13 +72,11 @@ final class Checks {
     world.queue.after(EVERY_MS, this::checkAll);
   }
 
-  /** No list names an init container's GPUs, and a plugin without its files forgets them. */
+  /** No list names an init container's GPUs, and the plugin may not know whose call it was. */
   private boolean isUnknowable(Finding finding) {
     return finding.invariant() == Invariant.HOLD_MATCHES_KUBELET
         && world.nodes.stream()
-            .anyMatch(
-                node ->
-                    node.plugin.stateLost && node.kubelet.mayHaveUnlistedGpu(finding.subject()));
+            .anyMatch(node -> node.kubelet.mayHaveUnlistedGpu(finding.subject()));
   }
 
   /** Something has changed on a node. */

@@ -38,7 +38,6 @@ final class PluginModel extends PluginProcess {
   private @Nullable SimulatedPlugin plugin;
   private byte[] heldFile = new byte[0];
   private byte[] assignmentFile = new byte[0];
-  boolean stateLost;
   private int replicas;
   private boolean registered;
   private long listedAtMs = -1;
@@ -143,7 +142,6 @@ final class PluginModel extends PluginProcess {
   void loseState() {
     heldFile = new byte[0];
     assignmentFile = new byte[0];
-    stateLost = true;
   }
 
   /** Its config file changes. */

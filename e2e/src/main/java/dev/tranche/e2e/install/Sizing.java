@@ -3,6 +3,7 @@ package dev.tranche.e2e.install;
 import dev.tranche.api.Names;
 import io.fabric8.kubernetes.api.model.Pod;
 import io.fabric8.kubernetes.client.KubernetesClient;
+import java.util.stream.IntStream;
 
 /** How the webhook sizes fractions, asked by dry runs. */
 public final class Sizing {
@@ -18,7 +19,11 @@ public final class Sizing {
     Await.until(
         "the webhook to size fractions by %d replicas per GPU".formatted(replicas),
         LIMIT_SECONDS,
-        () -> Integer.toString(replicas).equals(replicasPerGpu(client, namespace)));
+        // Two replicas answer, and each has a watch of its own.
+        () ->
+            IntStream.range(0, 8)
+                .allMatch(
+                    i -> Integer.toString(replicas).equals(replicasPerGpu(client, namespace))));
   }
 
   private static String replicasPerGpu(KubernetesClient client, String namespace) {
