@@ -108,8 +108,8 @@ make_scheduler() {
 files() {
   local kube coredns pause rootfs name
   kube=$(kube)
-  coredns=$(cached coredns make_coredns "$here/coredns")
-  pause=$(cached pause make_pause "$here/pause")
+  coredns=$(cached coredns make_coredns "${BASH_SOURCE[0]}" "$here/coredns")
+  pause=$(cached pause make_pause "${BASH_SOURCE[0]}" "$here/pause")
   rootfs=$(rootfs)
   mkdir -p "$1"
   cp -a "$rootfs/." "$1"

@@ -58,6 +58,7 @@ import dev.tranche.process.listen.LimitedTransport;
 import dev.tranche.process.listen.ListeningPort;
 import dev.tranche.process.loop.Loop;
 import dev.tranche.process.loop.LoopWatch;
+import dev.tranche.process.loop.MonotonicClock;
 import dev.tranche.process.meters.Meters;
 import dev.tranche.process.ops.Probe;
 import io.fabric8.kubernetes.client.KubernetesClient;
@@ -232,7 +233,7 @@ public final class Extender implements AutoCloseable {
   }
 
   static long nowMs() {
-    return TimeUnit.NANOSECONDS.toMillis(System.nanoTime());
+    return MonotonicClock.ms();
   }
 
   static long toClockMs(long since1970Ms) {

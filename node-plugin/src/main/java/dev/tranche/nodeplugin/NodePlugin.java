@@ -19,7 +19,6 @@ import dev.tranche.nodeplugin.kubelet.AssignmentFile;
 import dev.tranche.nodeplugin.kubelet.Assignments;
 import dev.tranche.nodeplugin.kubelet.Hardware;
 import dev.tranche.nodeplugin.kubelet.Kubelet;
-import dev.tranche.nodeplugin.limit.ContainerLimit;
 import dev.tranche.nodeplugin.limit.ExpectedLimit;
 import dev.tranche.nodeplugin.metrics.NodeMetrics;
 import dev.tranche.nodeplugin.mps.MpsAvailability;
@@ -482,11 +481,6 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
         .listAgeMs(nowMs)
         .ifPresent(age -> report.setHoldingsAgeMs((int) Math.min(Integer.MAX_VALUE, age)));
     return report;
-  }
-
-  /** Takes the memory limits that the driver tells of running containers. */
-  void limitsRead(List<ContainerLimit> limits) {
-    state.containerLimits(limits);
   }
 
   @Override

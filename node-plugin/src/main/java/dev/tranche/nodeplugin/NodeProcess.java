@@ -11,7 +11,6 @@ import dev.tranche.nodeplugin.gpu.HostNodes;
 import dev.tranche.nodeplugin.gpu.NvmlThread;
 import dev.tranche.nodeplugin.gpu.NvmlWatchdog;
 import dev.tranche.nodeplugin.kubelet.Hardware;
-import dev.tranche.nodeplugin.limit.ContainerLimit;
 import dev.tranche.nodeplugin.limit.ExpectedLimit;
 import dev.tranche.nodeplugin.limit.LimitReader;
 import dev.tranche.nodeplugin.limit.NodeLimits;
@@ -66,7 +65,6 @@ final class NodeProcess implements NvmlThread.Listener, NodePlugin.Host {
   // Null once the loop has taken it. A sample without a GPU is not null.
   private final AtomicReference<@Nullable List<GpuStatus>> latest = new AtomicReference<>();
   // Written by the NVML thread only.
-  private List<ContainerLimit> limitsRead = List.of();
   private String complaint = "";
   private long nodesReadAtMs;
   private volatile boolean startedOnce;
@@ -86,7 +84,8 @@ final class NodeProcess implements NvmlThread.Listener, NodePlugin.Host {
             options.limits(),
             new ContainerCgroups(options.limits().cgroups(), options.hostLog(), MonotonicClock::ms),
             MonotonicClock::ms);
-    this.hardware = Hardware.NONE.withLimits(NodeLimits.of(options.limits(), Optional.empty()));
+    this.hardware =
+        Hardware.NONE.withLimits(NodeLimits.of(options.limits(), Optional.empty()), List.of());
     this.nvml =
         new NvmlThread(
             () -> JnaNvml.open(driverRoot), gpuWatch(), options.sampleIntervalMs(), watchdog, this);
@@ -256,13 +255,9 @@ final class NodeProcess implements NvmlThread.Listener, NodePlugin.Host {
     plugin.failures().task("the search for device nodes", this::refreshNodes);
     LimitReader.Result limits = limitReader.read(session, indexes);
     if (!limits.node().equals(hardware.limits())) {
-      hardware = hardware.withLimits(limits.node());
       LOG.info("memory limits: {}", limits.node());
     }
-    if (!limits.containers().equals(limitsRead)) {
-      limitsRead = limits.containers();
-      loop.runOnContext(v -> plugin.limitsRead(limits.containers()));
-    }
+    hardware = hardware.withLimits(limits.node(), limits.containers());
   }
 
   // The loop takes the latest sample; those it was too slow for are overwritten.

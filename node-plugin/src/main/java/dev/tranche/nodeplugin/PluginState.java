@@ -45,7 +45,6 @@ final class PluginState {
   private @Nullable List<GpuStatus> gpus;
   private String driverAwaited = "";
   private @Nullable List<Holding> holdings;
-  private List<ContainerLimit> containerLimits = List.of();
   private MpsAvailability mps = new MpsAvailability.NotNeeded();
   private List<Object> replicasInputs = List.of();
   private @Nullable NodeReplicas replicas;
@@ -174,13 +173,9 @@ final class PluginState {
         : List.of();
   }
 
-  void containerLimits(List<ContainerLimit> now) {
-    containerLimits = now;
-  }
-
   /** Returns the limits of running containers, as last read back. */
   List<ContainerLimit> containerLimits() {
-    return containerLimits;
+    return hardware.get().containerLimits();
   }
 
   /** Returns which GPUs take no shares, since their memory cannot be limited. */

@@ -50,7 +50,7 @@ final class StateKeeper {
     }
   }
 
-  /** Saves the content, which has changed. */
+  /** Saves the content, which may have changed. */
   void save() {
     if (writing) {
       stale = true;

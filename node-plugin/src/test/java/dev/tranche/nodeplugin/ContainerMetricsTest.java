@@ -11,6 +11,7 @@ import dev.tranche.nodeplugin.health.Health;
 import dev.tranche.nodeplugin.kubelet.Hardware;
 import dev.tranche.nodeplugin.limit.ContainerLimit;
 import dev.tranche.nodeplugin.limit.ContainerLimit.Limited;
+import dev.tranche.nodeplugin.limit.NodeLimits;
 import dev.tranche.nodeplugin.metrics.NodeMetrics;
 import dev.tranche.nodeplugin.nvml.Gpm;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
@@ -27,7 +28,8 @@ class ContainerMetricsTest {
   private static final GpuReading READING = new GpuReading(900, 0, 0, 40, 1, 0, 0, Gpm.UNKNOWN);
 
   private final NodeMetrics metrics = new NodeMetrics();
-  private final PluginState state = new PluginState(() -> Hardware.NONE);
+  private Hardware hardware = Hardware.NONE;
+  private final PluginState state = new PluginState(() -> hardware);
   private final SampleEvents sampleEvents =
       new SampleEvents(
           new EventBuffer(metrics, () -> 1_000, () -> {}),
@@ -42,7 +44,7 @@ class ContainerMetricsTest {
     var info = new GpuInfo(0, "GPU-0", "Tesla T4", 0, 1_000, 0, -1, 0, Mig.OFF);
     var gpus = List.of(new GpuStatus(info, new Health.Healthy(), new Load(1, READING, 0), uses));
     state.gpus(gpus);
-    state.containerLimits(List.of(limits));
+    hardware = hardware.withLimits(NodeLimits.NONE, List.of(limits));
     sampleEvents.sampled(state, gpus);
   }
 

@@ -32,7 +32,7 @@ class PluginStateTest {
 
   private static PluginState limited(String obstacle) {
     var limits = new NodeLimits(true, true, Optional.of(obstacle));
-    return new PluginState(() -> Hardware.NONE.withLimits(limits));
+    return new PluginState(() -> Hardware.NONE.withLimits(limits, List.of()));
   }
 
   @Test
@@ -52,11 +52,11 @@ class PluginStateTest {
 
   @Test
   void limitsThatWereReadBack_areReportedWithTheirGpu() {
+    var container = new ContainerName("ns", "p", "main");
+    var read = new ContainerLimit(container, "GPU-1", ContainerLimit.Limited.PARTLY, 5, -1);
+    var state = new PluginState(() -> Hardware.NONE.withLimits(NodeLimits.NONE, List.of(read)));
     state.config(replicas(4));
     state.gpus(gpus(2));
-    var container = new ContainerName("ns", "p", "main");
-    state.containerLimits(
-        List.of(new ContainerLimit(container, "GPU-1", ContainerLimit.Limited.PARTLY, 5, -1)));
     var overuse = new Overuse(new OveruseOptions(0.05, 3, false));
     var report = new ReportBuilder("node", "run", "1", overuse).report(state, true, 0, 0).build();
     assertThat(report.getGpus(0).getLimitsList()).isEmpty();

@@ -107,20 +107,7 @@ class WebhookIT {
                 .withHandler("nvidia")
                 .build())
         .create();
-    client
-        .resource(
-            new NodeBuilder()
-                .withNewMetadata()
-                .withName("gpu-1")
-                .addToLabels("tranche.dev/replicas-per-gpu", "4")
-                .endMetadata()
-                .withNewStatus()
-                .addNewImage()
-                .addToNames("registry.example/large:1")
-                .endImage()
-                .endStatus()
-                .build())
-        .create();
+    createLabelledNode();
     await("the runtime class", () -> patch("deployment").contains("runtimeClassName"));
     await("the node", () -> patch("deployment").contains("replicas-per-gpu\",\"value\":\"4\""));
     // Ours decides, also on a node without NVIDIA's label.
@@ -140,6 +127,18 @@ class WebhookIT {
     await("its end", () -> patch("deployment").contains("replicas-per-gpu\",\"value\":\"10\""));
   }
 
+  private void createLabelledNode() {
+    client
+        .resource(
+            new NodeBuilder()
+                .withNewMetadata()
+                .withName("gpu-1")
+                .addToLabels("tranche.dev/replicas-per-gpu", "4")
+                .endMetadata()
+                .build())
+        .create();
+  }
+
   /** Its label may be on the way, unless it was there before the webhook. */
   @Test
   void nodeThatBeginsToOfferGpus_isNoForeignOneYet_butOneOfTheFirstListIs() {
@@ -156,15 +155,7 @@ class WebhookIT {
                 .endStatus()
                 .build())
         .create();
-    client
-        .resource(
-            new NodeBuilder()
-                .withNewMetadata()
-                .withName("gpu-1")
-                .addToLabels("tranche.dev/replicas-per-gpu", "4")
-                .endMetadata()
-                .build())
-        .create();
+    createLabelledNode();
     await("both nodes", () -> text("/metrics").contains("tranche_webhook_nodes 1.0"));
     client.nodes().withName("gpu-1").delete();
     await("its end", () -> text("/metrics").contains("tranche_webhook_nodes 0.0"));

@@ -287,7 +287,11 @@ final class KubeletModel extends SimulatedProcess {
     /** After a start, pods that the API server no longer has are orphans, which a kubelet ends. */
     @Override
     public void listed() {
-      changes.add(() -> List.copyOf(pods.values()).forEach(KubeletModel.this::endUnlisted));
+      changes.add(
+          () ->
+              List.copyOf(pods.values()).stream()
+                  .filter(local -> !local.listed)
+                  .forEach(local -> forget(local.pod)));
       takeUpNext();
     }
   }
@@ -316,12 +320,6 @@ final class KubeletModel extends SimulatedProcess {
     if (pod.terminating() && !local.ends) {
       local.ends = true;
       run(pod.plan().graceMs(), () -> contentEnded(local));
-    }
-  }
-
-  private void endUnlisted(LocalPod local) {
-    if (!local.listed) {
-      forget(local.pod);
     }
   }
 

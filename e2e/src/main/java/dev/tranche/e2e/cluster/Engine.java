@@ -33,7 +33,8 @@ final class Engine {
         && System.getenv("TESTCONTAINERS_HOST_OVERRIDE") == null) {
       throw new ClusterException(
           "this machine looks like a container but has an engine of its own: source"
-              + " .build/prepare.sh before Java is started, as ./check and ./demo do");
+              + " .build/prepare.sh and call set_testcontainers before Java is started, as ./check"
+              + " and ./demo do");
     }
     return DockerClientFactory.lazyClient();
   }

@@ -49,7 +49,7 @@ public record ConfigSource(Settings<Setting> settings) {
    * Reads the config that this node is to use.
    *
    * @param label value of the node's label; empty: no label, or not known
-   * @param before the last outcome; its text is not parsed again
+   * @param before the last outcome; the text of a usable one is not parsed again
    */
   public Outcome load(String label, @Nullable Outcome before) {
     try {
@@ -57,9 +57,11 @@ public record ConfigSource(Settings<Setting> settings) {
         Path file = Path.of(settings.text(Setting.CONFIG_FILE));
         return parse(file.getFileName().toString(), Files.readString(file), before);
       }
-      return selectsByLabel()
-          ? loadFrom(Path.of(settings.text(Setting.CONFIG_DIR)), label, before)
-          : check("", ConfigFile.EMPTY, new ConfigErrors(), "");
+      if (selectsByLabel()) {
+        return loadFrom(Path.of(settings.text(Setting.CONFIG_DIR)), label, before);
+      }
+      // The flags alone, which do not change.
+      return before == null ? check("", ConfigFile.EMPTY, new ConfigErrors(), "") : before;
     } catch (IOException | UncheckedIOException e) {
       return new Outcome.Refused(label, "the config cannot be read: " + e);
     }

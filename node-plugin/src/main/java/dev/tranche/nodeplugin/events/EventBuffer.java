@@ -68,15 +68,14 @@ public final class EventBuffer {
     if (newest.size() > KEPT_MAX) {
       newest.removeFirst();
     }
-    log(event);
+    log(pod, event);
     metrics.count(
         "tranche.node.events", "Kubernetes events for the node and its pods.", "reason", reason);
     changed.run();
   }
 
-  private static void log(NodeEvent event) {
-    String subject =
-        event.getPod().isEmpty() ? "node" : "pod " + event.getNamespace() + "/" + event.getPod();
+  private static void log(PodName pod, NodeEvent event) {
+    String subject = pod.equals(NO_POD) ? "node" : "pod " + pod;
     LOG.atLevel(event.getWarning() ? Level.WARN : Level.INFO)
         .log("{}: {}: {}", subject, event.getReason(), event.getMessage());
   }

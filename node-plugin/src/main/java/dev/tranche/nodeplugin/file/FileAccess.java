@@ -14,8 +14,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Distinguishes a file that is absent from one that this process may not access. {@link
- * Files#exists} takes both for absent.
+ * Reads small files, and tells a file that is absent from one that this process may not access.
+ * {@link Files#exists} takes both for absent.
  */
 public final class FileAccess {
   private static final Logger LOG = LoggerFactory.getLogger(FileAccess.class);

@@ -1,5 +1,7 @@
 package dev.tranche.nodeplugin.gpu;
 
+import static java.util.stream.Collectors.toSet;
+
 import dev.tranche.api.GpuPart;
 import dev.tranche.api.ReplicaId;
 import dev.tranche.api.node.Holding;
@@ -132,9 +134,7 @@ public final class HeldReplicas {
   }
 
   private static Set<String> pods(List<Holding> holdings) {
-    Set<String> pods = new HashSet<>();
-    holdings.forEach(holding -> pods.add(holding.getNamespace() + "/" + holding.getPod()));
-    return pods;
+    return holdings.stream().map(h -> ContainerName.of(h).pod().toString()).collect(toSet());
   }
 
   /** What an init container has left is its pod's for as long as the List shows the pod. */

@@ -75,7 +75,7 @@ final class DevicePluginServer extends DevicePluginService {
   public Future<PreferredAllocationResponse> getPreferredAllocation(
       PreferredAllocationRequest request) {
     long startNs = System.nanoTime();
-    parts.readBack().pauseUntilAllocate(startNs / 1_000_000);
+    parts.readBack().pauseUntilAllocate(MonotonicClock.ms());
     return listPods()
         .map(list -> prefer(request, list))
         .onComplete(
@@ -173,7 +173,7 @@ final class DevicePluginServer extends DevicePluginService {
     var response = AllocateResponse.newBuilder();
     for (ContainerAllocateRequest container : request.getContainerRequestsList()) {
       List<String> ids = container.getDevicesIdsList();
-      switch (calls.allocate(ids, parts.hardware().get(), startNs / 1_000_000)) {
+      switch (calls.allocate(ids, parts.hardware().get(), MonotonicClock.ms())) {
         case Allocation.Verdict.Granted granted -> {
           parts.listener().allocated();
           response.addContainerResponses(granted.response());
@@ -195,12 +195,11 @@ final class DevicePluginServer extends DevicePluginService {
 
   private Future<AllocateResponse> answered(
       long startNs, String outcome, Future<AllocateResponse> answer) {
-    long nowNs = System.nanoTime();
-    parts.readBack().allocateAnswered(nowNs / 1_000_000);
+    parts.readBack().allocateAnswered(MonotonicClock.ms());
     parts
         .metrics()
         .count("tranche.node.allocations", "Allocate calls of the kubelet.", "outcome", outcome);
-    parts.metrics().rpc("Allocate", nowNs - startNs);
+    parts.metrics().rpc("Allocate", System.nanoTime() - startNs);
     return answer;
   }
 

@@ -22,8 +22,8 @@ record GrantedShare(GpuInfo gpu, GpuSharing how, GpuPart part) {
         ids.stream().collect(Collectors.toMap(ReplicaId::uuidOf, id -> 1, Integer::sum));
     return replicas.all().stream()
         .map(replica -> replica.gpu().info())
-        .distinct()
         .filter(gpu -> byUuid.containsKey(gpu.uuid()))
+        .distinct()
         .map(gpu -> of(replicas, gpu, byUuid.getOrDefault(gpu.uuid(), 0)))
         .toList();
   }

@@ -62,7 +62,7 @@ public final class Kubelet {
      */
     void readBack(List<Holding> holdings, boolean complete, boolean assignmentsConfirmed);
 
-    /** An Allocate was granted, so containers hold other replicas. */
+    /** An Allocate was granted, so containers may hold other replicas. */
     void allocated();
   }
 

@@ -45,7 +45,7 @@ final class PodList {
   }
 
   private Optional<PodResources> pod(Assignment assignment) {
-    return Optional.ofNullable(byName.get(assignment.getNamespace() + "/" + assignment.getPod()));
+    return Optional.ofNullable(byName.get(PendingAssignment.name(assignment)));
   }
 
   boolean lists(Assignment assignment) {

@@ -12,7 +12,7 @@ import java.util.Optional;
  * Answers the kubelet's calls for one resource, in the order of the API. It takes time, Lists and
  * hardware as parameters, and has no sockets. Confined to one thread.
  */
-public final class ResourceCalls {
+final class ResourceCalls {
   private final AllocationCalls calls;
   private final HeldReplicas held;
   private final ReplicasAtPick picks;

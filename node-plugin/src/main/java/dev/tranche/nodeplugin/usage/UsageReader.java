@@ -26,6 +26,9 @@ public final class UsageReader {
   /** The longest path. */
   private static final int PROGRAM_BYTES_MAX = 4 << 10;
 
+  /** A path for each of the hierarchies of cgroup v1. */
+  private static final int CGROUP_BYTES_MAX = 64 << 10;
+
   private static final String MPS_SERVER = "nvidia-cuda-mps-server";
 
   private final Path proc;
@@ -107,7 +110,7 @@ public final class UsageReader {
 
   // The process may have ended since, and one of another PID namespace is not visible at all.
   private Optional<CgroupPath> cgroup(int pid) {
-    return CgroupPath.parse(FileAccess.text(process(pid).resolve("cgroup")));
+    return CgroupPath.parse(FileAccess.beginning(process(pid).resolve("cgroup"), CGROUP_BYTES_MAX));
   }
 
   private Path process(int pid) {

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.tranche.nodeplugin.gpu.GpuLinkScores;
 import dev.tranche.nodeplugin.gpu.HostNodes;
 import dev.tranche.nodeplugin.limit.NodeLimits;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
@@ -16,7 +17,8 @@ class HardwareTest {
   @Test
   void anotherDriver_keepsTheLimits_untilTheyAreRead() {
     Hardware before =
-        new Hardware("610.1", HostNodes.NONE, new GpuLinkScores(Map.of("a", Map.of())), REQUIRED);
+        new Hardware(
+            "610.1", HostNodes.NONE, new GpuLinkScores(Map.of("a", Map.of())), REQUIRED, List.of());
     Hardware now = before.started("615.71", HostNodes.NONE, GpuLinkScores.UNKNOWN);
     assertThat(now.limits()).isEqualTo(REQUIRED);
     assertThat(now.driverVersion()).isEqualTo("615.71");

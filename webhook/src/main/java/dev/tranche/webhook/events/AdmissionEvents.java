@@ -5,6 +5,7 @@ import dev.tranche.api.Printable;
 import dev.tranche.process.TokenBucket;
 import dev.tranche.process.client.Events;
 import dev.tranche.process.log.LineLimiter;
+import dev.tranche.process.loop.MonotonicClock;
 import dev.tranche.webhook.guard.FindingOutcome;
 import dev.tranche.webhook.guard.GuardedPod;
 import dev.tranche.webhook.metrics.WebhookMetrics;
@@ -21,7 +22,6 @@ import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.BlockingQueue;
-import java.util.concurrent.TimeUnit;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -205,7 +205,7 @@ public final class AdmissionEvents implements AutoCloseable {
   }
 
   private void run() {
-    var rate = new TokenBucket(BURST, PER_SECOND, AdmissionEvents::nowMs);
+    var rate = new TokenBucket(BURST, PER_SECOND, MonotonicClock::ms);
     try {
       while (!Thread.currentThread().isInterrupted()) {
         Event event = queue.take();
@@ -216,10 +216,6 @@ public final class AdmissionEvents implements AutoCloseable {
     } catch (InterruptedException closed) {
       Thread.currentThread().interrupt();
     }
-  }
-
-  private static long nowMs() {
-    return TimeUnit.NANOSECONDS.toMillis(System.nanoTime());
   }
 
   private void write(Event event) {

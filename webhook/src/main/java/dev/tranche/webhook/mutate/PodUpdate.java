@@ -66,7 +66,7 @@ public final class PodUpdate {
         .withPlain(before.pod(), resource, messages);
   }
 
-  /** Writes replicas in the place of the number of GPUs that they stand for. */
+  /** Writes replicas in the place of the number of GPUs that they stand for, or of none. */
   private void restoreResources(GpuRequests requests) {
     Map<Container, List<Long>> numbers = new HashMap<>();
     requests.requests().forEach(r -> numbers.put(r.container(), numbers(requests, r)));

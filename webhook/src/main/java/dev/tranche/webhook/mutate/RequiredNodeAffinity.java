@@ -20,7 +20,8 @@ final class RequiredNodeAffinity {
   private final Set<JsonNode> added;
 
   /**
-   * @param pod the owner's, as it is translated
+   * @param pod the owner's, into which it is written at the end: until then nodes are chosen by
+   *     what the owner requires
    * @param before what was added when the pod was admitted before
    */
   RequiredNodeAffinity(PodView pod, Added before) {

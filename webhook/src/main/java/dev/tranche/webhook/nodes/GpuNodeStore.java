@@ -128,7 +128,7 @@ final class GpuNodeStore extends BasicItemStore<Node> {
 
   /** A foreign node counts by what its pods can have. Of ours, unhealthy GPUs are still there. */
   private Optional<Kept> read(Node node) {
-    Map<String, String> labels = shared(node.getMetadata().getLabels());
+    Map<String, String> labels = node.getMetadata().getLabels();
     NodeStatus status = Objects.requireNonNullElseGet(node.getStatus(), NodeStatus::new);
     Map<String, Long> capacity = extended(status.getCapacity());
     Map<String, Long> allocatable = extended(status.getAllocatable());
@@ -141,7 +141,7 @@ final class GpuNodeStore extends BasicItemStore<Node> {
     NodeSpec spec = Objects.requireNonNullElseGet(node.getSpec(), NodeSpec::new);
     return Optional.of(
         new Kept(
-            new GpuNode(node.getMetadata().getName(), labels, counts, Taints.of(spec)),
+            new GpuNode(node.getMetadata().getName(), shared(labels), counts, Taints.of(spec)),
             resources,
             Optional.ofNullable(node.getMetadata().getAnnotations().get(Names.GPU_USE))
                 .flatMap(GrantedGpus::read)));

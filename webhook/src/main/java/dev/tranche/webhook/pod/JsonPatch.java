@@ -5,6 +5,7 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.util.Arrays;
+import java.util.Map;
 import java.util.stream.Stream;
 
 /** An RFC 6902 patch while it grows. Its "add" also replaces what is there. */
@@ -20,25 +21,18 @@ public final class JsonPatch {
 
   private void compare(JsonNode before, JsonNode after, String... path) {
     if (before.isObject() && after.isObject()) {
-      before.fieldNames().forEachRemaining(name -> compareField(name, before, after, path));
-      after
-          .propertyStream()
-          .filter(field -> !before.has(field.getKey()))
-          .forEach(field -> add(field.getValue(), below(path, field.getKey())));
+      Stream.concat(before.propertyStream(), after.propertyStream())
+          .map(Map.Entry::getKey)
+          .distinct()
+          .forEach(name -> compare(before.path(name), after.path(name), below(path, name)));
     } else if (haveObjects(before, after)) {
       for (int i = 0; i < before.size(); i++) {
         compare(before.path(i), after.path(i), below(path, String.valueOf(i)));
       }
+    } else if (after.isMissingNode()) {
+      remove(path);
     } else if (!before.equals(after)) {
       add(after, path);
-    }
-  }
-
-  private void compareField(String name, JsonNode before, JsonNode after, String... path) {
-    if (after.has(name)) {
-      compare(before.path(name), after.path(name), below(path, name));
-    } else {
-      remove(below(path, name));
     }
   }
 

@@ -127,8 +127,8 @@ public final class PodView {
   }
 
   /**
-   * Returns the object of that name in another one, and creates it if needed. What is no object,
-   * which the API server sends of no pod, stays as it is.
+   * Returns the object of that name in another one, and creates it if needed. A parent that is no
+   * object, which the API server sends of no pod, stays as it is.
    */
   public static ObjectNode object(JsonNode parent, String name) {
     return parent.path(name) instanceof ObjectNode known

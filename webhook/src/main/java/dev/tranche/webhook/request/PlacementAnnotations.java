@@ -126,8 +126,8 @@ public final class PlacementAnnotations {
     if (text == null) {
       return;
     }
-    int entries = 1 + (int) text.chars().filter(c -> c == ',').count();
-    if (entries > RequestBounds.ALLOW_LIST_ENTRIES_MAX
+    String[] items = text.split(",", RequestBounds.ALLOW_LIST_ENTRIES_MAX + 1);
+    if (items.length > RequestBounds.ALLOW_LIST_ENTRIES_MAX
         || text.length() > RequestBounds.ALLOW_LIST_CHARS_MAX) {
       messages.deny(
           Denial.LIST_TOO_LONG.of(
@@ -137,7 +137,7 @@ public final class PlacementAnnotations {
               RequestBounds.ALLOW_LIST_CHARS_MAX));
       return;
     }
-    for (String item : text.split(",", -1)) {
+    for (String item : items) {
       String entry = item.strip();
       if (!pattern.matcher(entry).matches()) {
         messages.deny(Denial.LIST_MALFORMED.of(key, Printable.value(entry), example));

@@ -4,7 +4,6 @@ import static dev.tranche.webhook.Await.await;
 import static java.nio.charset.StandardCharsets.US_ASCII;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.tranche.process.listen.ConnectionLimits;
 import dev.tranche.process.listen.LimitedTransport;
 import dev.tranche.process.listen.ListeningPort;
 import dev.tranche.webhook.metrics.WebhookMetrics;
@@ -213,14 +212,10 @@ class AdmissionVerticleIT {
   }
 
   private int serve(long bodyMsMax) {
-    return serve(bodyMsMax, AdmissionVerticle.LIMITS);
-  }
-
-  private int serve(long bodyMsMax, ConnectionLimits limits) {
     ReviewHandler echo = body -> new ReviewHandler.Answer.Review(Buffer.buffer(body));
     serving =
         new AdmissionVerticle(
-            new ListeningPort(vertx, transport, "admission", limits),
+            new ListeningPort(vertx, transport, "admission", AdmissionVerticle.LIMITS),
             SocketAddress.inetSocketAddress(0, "127.0.0.1"),
             Map.of("/review", echo, UpdateHandler.PATH_FRACTION, echo),
             bodyMsMax,

@@ -41,10 +41,9 @@ public final class Acknowledgements {
 
   void acknowledged(Transition step, String node) {
     NodeEntry entry = ledgerState.nodes.get(node);
-    if (entry != null && failing.remove(entry)) {
+    if (entry != null && failing.contains(entry)) {
       entry.acks.acknowledged();
-      update(step, entry, false);
-      count();
+      review(step);
     }
   }
 
@@ -68,7 +67,7 @@ public final class Acknowledgements {
   }
 
   void tick(Transition step) {
-    if (mostFail || !failing.isEmpty()) {
+    if (!failing.isEmpty()) {
       review(step);
     }
   }

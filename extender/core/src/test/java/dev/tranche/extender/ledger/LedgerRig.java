@@ -79,16 +79,8 @@ abstract class LedgerRig {
     if (gpu != null) {
       annotations.put(Names.GPU, gpu);
     }
-    return new PodFacts(
-        uid,
-        "ns",
-        name,
-        node,
-        false,
-        running,
-        Names.RESOURCE,
-        List.of(TestFacts.main(3)),
-        annotations);
+    PodFacts pod = TestFacts.pod(name, node, annotations, TestFacts.main(3));
+    return Views.renewed(TestFacts.with(pod, false, running), uid);
   }
 
   static PodFacts ended(String uid, String node) {

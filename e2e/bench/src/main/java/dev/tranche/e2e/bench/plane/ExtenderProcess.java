@@ -110,11 +110,6 @@ public final class ExtenderProcess implements AutoCloseable {
     return process;
   }
 
-  /** Returns the URL of the verbs for kube-scheduler. */
-  public URI verbs() {
-    return URI.create("http://127.0.0.1:" + verbsPort + "/");
-  }
-
   /** Returns the configuration for {@link ControlPlane#startScheduler}, as in our chart. */
   public String schedulerExtender() {
     return schedulerExtender(verbsPort);
