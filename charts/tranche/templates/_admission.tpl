@@ -91,6 +91,13 @@ k.startsWith('tranche.dev/gpu') || k in ['tranche.dev/replicas-per-gpu', 'tranch
 k.startsWith('tranche.dev/') && !k.startsWith('tranche.dev/gpu-fraction.') && !k.startsWith('tranche.dev/gpu-memory.') && !k.startsWith('tranche.dev/gpu-memory-limit.') && !(k in ['tranche.dev/{{ join "', 'tranche.dev/" $known }}'])
 {{- end -}}
 
+{{/* CEL: whether k has the name of an annotation of ours and almost our prefix: at most two neighbouring characters differ, or what follows the first label. */}}
+{{- define "tranche.wrongPrefix" -}}
+{{- $near := list "tranche([.].*)?" -}}
+{{- range until 10 -}}{{- $near = append $near (printf "%s.{0,3}%s" (substr 0 . "tranche.dev") (substr (int (add . 2)) 11 "tranche.dev")) -}}{{- end -}}
+k.contains('/gpu-') && !k.startsWith('tranche.dev/') && k.matches('^({{ join "|" $near }})/gpu-(fraction|memory|memory-limit|count|container|placement|model|uuid)([.].*)?$')
+{{- end -}}
+
 {{/* The extender's ServiceAccount as a user name of the API server. */}}
 {{- define "tranche.extenderAccount" -}}
 system:serviceaccount:{{ include "tranche.namespace" . }}:{{ include "tranche.name" . }}-extender

@@ -178,6 +178,14 @@ class WorkloadRulesTest {
     "tranche.dev/fraction, default-scheduler, tranche.dev/gpu-fraction",
     "tranche.dev/gpu-fraction, default-scheduler, ''",
     "other.dev/gpu-fraction, default-scheduler, ''",
+    "tranche.io/gpu-fraction, default-scheduler, tranche.dev/gpu-fraction",
+    "tranch.dev/gpu-fraction, default-scheduler, tranche.dev/gpu-fraction",
+    "trnache.dev/gpu-memory.main, default-scheduler, tranche.dev/gpu-memory",
+    "tranche/gpu-memory-limit, default-scheduler, tranche.dev/gpu-memory-limit",
+    "www.tranche.de/gpu-count, default-scheduler, ''",
+    "tranche.io/gpu, default-scheduler, ''",
+    "branch.dev/gpu-model, default-scheduler, ''",
+    "nvidia.com/gpu-model, default-scheduler, ''",
   })
   void annotationOfAPod_isWarnedOf_ifItMeansOurs(String name, String scheduler, String meant) {
     String pod =
