@@ -25,8 +25,8 @@ final class FakeCluster {
   FakeCluster(String shell, Path folder) throws IOException {
     this.shell = List.of(shell.split(" "));
     this.folder = folder;
-    put("extenders", "e-0 tranche 0.1.0 True\ne-1 tranche 0.1.0 True\n");
-    put("lease", "e-1_b2a1");
+    put("extenders", "tranche-extender-0 0.1.0 True\ntranche-extender-1 0.1.0 True\n");
+    put("lease", "tranche-extender-1_b2a1");
     put("page1", "NODE   GPUS\na      2\n# 1 more: continue=c2\n");
     put("page2", "NODE   GPUS\nb      1\n");
     put("bound", "Name:          bound\nState:         Bound (Confirmed)\n");
