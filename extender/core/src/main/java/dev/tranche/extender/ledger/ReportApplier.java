@@ -53,6 +53,10 @@ final class ReportApplier {
       if (opened || read.stage() == Stage.BOUND) {
         resendIfDue(step, entry, read);
       }
+      // Another extender replica may have bound the pod before the node lost its assignment.
+      if (isForEcho(entry, read) && !entry.echoes(read.uid())) {
+        check(step, entry, read.uid(), read.key());
+      }
     }
   }
 
@@ -99,7 +103,8 @@ final class ReportApplier {
       step.emit(new Decision.Retract(entry.name, echo.uid()));
     } else if (holder != null && holder != entry) {
       // Another extender replica tries a failed bind again on this node, and retracts it by itself.
-      if (heldForEcho(holder, echo.uid())) {
+      Hold hold = holder.holds.get(echo.uid());
+      if (hold != null && isForEcho(holder, hold)) {
         entry.contest(echo);
       }
     } else {
@@ -108,9 +113,8 @@ final class ReportApplier {
   }
 
   /** Whether a hold is of another replica's making. */
-  private static boolean heldForEcho(NodeEntry holder, String uid) {
-    Hold hold = holder.holds.get(uid);
-    return hold != null && hold.stage() == Stage.TENTATIVE && holder.echoed.containsKey(uid);
+  private static boolean isForEcho(NodeEntry holder, Hold hold) {
+    return hold.stage() == Stage.TENTATIVE && holder.echoed.containsKey(hold.uid());
   }
 
   /**

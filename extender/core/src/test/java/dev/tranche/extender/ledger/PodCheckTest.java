@@ -59,6 +59,17 @@ final class PodCheckTest extends LedgerRig {
     assertThat(ledger.pod("p")).isEmpty();
   }
 
+  /** Its plugin has lost its files, and the kubelet may be quicker than this replica's watch. */
+  @Test
+  void assignmentOfAnotherReplica_thatTheNodeLost_isSentAgainOnceTheApiServerHasThePodBound() {
+    apply(new Event.Synced());
+    apply(new Event.PodSeen(pod("p", null)));
+    echoed("p", 4);
+    assertThat(report(NODE, Map.of())).containsExactly(new Decision.CheckPod(NODE, "p", "ns/p"));
+    assertThat(checked("p", pod("p", NODE, "gpu-0")))
+        .anyMatch(d -> d instanceof Decision.Assign a && a.assignment().uid().equals("p"));
+  }
+
   /** Bind reads a pod that the watch has not shown, and finds it bound by another replica. */
   @Test
   void pod_thatBindHasRead_isCheckedAgain_andDroppedOnceItIsGone() {
