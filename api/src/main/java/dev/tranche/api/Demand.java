@@ -96,7 +96,7 @@ public record Demand(String resource, int replicasPerGpu, List<Container> contai
       if (request.replicas() > 0) {
         String name = request.container();
         boolean whole = wholeGpus.getOrDefault(name, 0) > 0;
-        boolean annotated = whole || name.equals(target) || namesContainer(name, annotations);
+        boolean annotated = whole || name.equals(target) || hasOwnShare(name, annotations);
         List<Shares> shares =
             annotated && !whole
                 ? shares(request.replicas(), count, replicasPerGpu)
@@ -166,7 +166,8 @@ public record Demand(String resource, int replicasPerGpu, List<Container> contai
     return gpus;
   }
 
-  private static boolean namesContainer(String container, Map<String, String> annotations) {
+  /** Whether an annotation that names a container gives it a share. */
+  public static boolean hasOwnShare(String container, Map<String, String> annotations) {
     return annotations.containsKey(Names.GPU_FRACTION_OF + container)
         || annotations.containsKey(Names.GPU_MEMORY_OF + container);
   }

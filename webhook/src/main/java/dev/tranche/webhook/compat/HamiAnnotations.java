@@ -1,7 +1,6 @@
 package dev.tranche.webhook.compat;
 
 import dev.tranche.api.Names;
-import dev.tranche.api.Printable;
 import dev.tranche.api.RequestBounds;
 import dev.tranche.webhook.pod.Denial;
 import dev.tranche.webhook.pod.PodView;
@@ -10,7 +9,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Translates HAMi's resources and annotations. In HAMi, {@code nvidia.com/gpu: N} is a number of
@@ -47,8 +45,9 @@ public final class HamiAnnotations {
 
   private final Translation pod;
   private final String resource;
-  private @Nullable String countedFirst;
-  private long gpus = 1;
+
+  /** How many GPUs the first container has its share on; 0 before there is one. */
+  private long gpus;
 
   HamiAnnotations(Translation pod, String resource) {
     this.pod = pod;
@@ -62,27 +61,16 @@ public final class HamiAnnotations {
     view.containers().forEach(this::container);
     list(USE_TYPE, AVOID_TYPE, Names.GPU_MODEL);
     list(USE_UUID, AVOID_UUID, Names.GPU_UUID);
-    policy(pod.annotation(POLICY));
-    mode(pod.annotation(MODE));
-    for (String key : IGNORED) {
-      String value = pod.annotation(key);
-      if (value != null) {
-        pod.ignore(key, value);
-      }
-    }
+    pod.annotation(POLICY).ifPresent(this::policy);
+    pod.annotation(MODE).ifPresent(this::mode);
+    IGNORED.forEach(key -> pod.annotation(key).ifPresent(value -> pod.ignore(key, value)));
   }
 
   /**
    * Translates a list, which may contain a placement and values for which we have no equivalent.
    */
-  private void policy(@Nullable String policy) {
-    if (policy == null) {
-      return;
-    }
+  private void policy(String policy) {
     for (String part : policy.split(",", -1)) {
-      if (pod.messages().isFull()) {
-        return;
-      }
       String placement = PLACEMENTS.get(part.strip());
       if (placement != null) {
         pod.translateUnlessPresent(POLICY, policy, Names.GPU_PLACEMENT, placement);
@@ -97,22 +85,9 @@ public final class HamiAnnotations {
    * nodeSelector, and any mode but hami-core and mps is denied. The text may list several, and HAMi
    * takes a GPU of each mode that occurs in it.
    */
-  private void mode(@Nullable String mode) {
-    if (mode == null) {
-      return;
-    }
-    boolean requestsShare = countedFirst != null || pod.requestsShare();
-    if (!requestsShare || mode.contains("hami-core")) {
-      pod.ignore(MODE, mode);
-    } else if (mode.contains("mps")) {
-      pod.requireMps(MODE, mode);
-    } else {
-      String allowed = "hami-core and mps";
-      pod.messages()
-          .deny(
-              Denial.COMPAT_VALUE_UNKNOWN.of(
-                  MODE, Printable.value(mode), SharingSystem.HAMI, allowed));
-    }
+  private void mode(String mode) {
+    boolean ignored = (gpus == 0 && !pod.requestsShare()) || mode.contains("hami-core");
+    pod.translateMode(MODE, mode, ignored, mode.contains("mps"), "hami-core and mps");
   }
 
   private void container(Container container) {
@@ -154,40 +129,32 @@ public final class HamiAnnotations {
   }
 
   private void count(Container container, long wanted) {
-    if (countedFirst == null) {
-      countedFirst = container.name();
+    if (gpus == 0) {
       gpus = wanted;
       // A number that says one GPU contradicts an annotation that says more.
       boolean stated = container.requested(resource) > 0;
-      if (wanted > 1 || (stated && pod.annotation(Names.GPU_COUNT) != null)) {
+      if (wanted > 1 || (stated && pod.annotation(Names.GPU_COUNT).isPresent())) {
         String count = String.valueOf(wanted);
         pod.translate(resource, count, Names.GPU_COUNT, count);
       }
     } else if (gpus != wanted) {
-      pod.messages().deny(Denial.COMPAT_COUNTS_DIFFER.of(container.name(), wanted, gpus));
+      pod.messages().deny(Denial.COMPAT_COUNTS_DIFFER, container.name(), wanted, gpus);
     }
   }
 
   private void list(String use, String avoid, String ours) {
-    String used = pod.annotation(use);
-    String avoided = pod.annotation(avoid);
-    if (used == null && avoided == null) {
-      return;
-    }
-    String list =
-        Stream.concat(entries(used), entries(avoided).map(entry -> "!" + entry))
-            .collect(Collectors.joining(","));
+    Stream<String> avoided = entries(avoid).map("!"::concat);
+    String list = Stream.concat(entries(use), avoided).collect(Collectors.joining(","));
     if (!list.isEmpty()) {
-      String theirs = used != null ? use : avoid;
+      String theirs = pod.annotation(use).isPresent() ? use : avoid;
       pod.translateUnlessPresent(theirs, list, ours, list);
     }
   }
 
-  private static Stream<String> entries(@Nullable String list) {
-    return list == null
-        ? Stream.of()
-        : Stream.of(list.split(",", RequestBounds.ALLOW_LIST_ENTRIES_MAX + 2))
-            .map(String::strip)
-            .filter(e -> !e.isEmpty());
+  private Stream<String> entries(String key) {
+    return pod.annotation(key).stream()
+        .flatMap(list -> Stream.of(list.split(",", RequestBounds.ALLOW_LIST_ENTRIES_MAX + 2)))
+        .map(String::strip)
+        .filter(entry -> !entry.isEmpty());
   }
 }

@@ -42,26 +42,16 @@ final class KaiAnnotations {
 
   private final Translation pod;
 
-  private KaiAnnotations(Translation pod) {
+  KaiAnnotations(Translation pod) {
     this.pod = pod;
   }
 
-  static void read(Translation pod) {
-    new KaiAnnotations(pod).read();
-  }
-
-  private void read() {
+  void read() {
     SAME.forEach(
-        (theirs, ours) -> {
-          String value = pod.annotation(theirs);
-          if (value != null) {
-            pod.translate(theirs, value, ours, value.strip());
-          }
-        });
-    String memory = pod.annotation(MEMORY);
-    if (memory != null) {
-      memory(memory);
-    }
+        (theirs, ours) ->
+            pod.annotation(theirs)
+                .ifPresent(value -> pod.translate(theirs, value, ours, value.strip())));
+    pod.annotation(MEMORY).ifPresent(this::memory);
     var bounded = new TreeSet<String>();
     var others = new TreeMap<String, String>();
     pod.annotations()
@@ -76,21 +66,15 @@ final class KaiAnnotations {
                 }
               }
             });
-    bounded.stream().takeWhile(container -> !pod.messages().isFull()).forEach(this::bounds);
+    bounded.forEach(this::bounds);
     Set<String> keys = pod.annotations().keySet();
     boolean requestsShare = !bounded.isEmpty() || keys.contains(FRACTION) || keys.contains(MEMORY);
-    others.entrySet().stream()
-        .takeWhile(entry -> !pod.messages().isFull())
-        .forEach(entry -> other(entry.getKey(), entry.getValue(), requestsShare));
-    String mode = pod.annotation(POD_MODE);
-    if (mode != null) {
-      mode(POD_MODE, mode, requestsShare);
-    }
-    String mps = pod.annotation(MPS);
+    others.forEach((key, value) -> other(key, value, requestsShare));
+    pod.annotation(POD_MODE).ifPresent(mode -> mode(POD_MODE, mode, requestsShare));
     // Any application may use this key; beside a share it is KAI's.
-    if (requestsShare && mps != null && mps.strip().equals("true")) {
-      pod.requireMps(MPS, mps);
-    }
+    pod.annotation(MPS)
+        .filter(mps -> requestsShare && mps.strip().equals("true"))
+        .ifPresent(mps -> pod.requireMps(MPS, mps));
   }
 
   private void memory(String memory) {
@@ -98,8 +82,7 @@ final class KaiAnnotations {
       pod.translate(MEMORY, memory, Names.GPU_MEMORY, memory.strip() + "Mi");
     } else {
       pod.messages()
-          .deny(
-              Denial.COMPAT_MEMORY_MALFORMED.of(MEMORY, Printable.value(memory), Names.GPU_MEMORY));
+          .deny(Denial.COMPAT_MEMORY_MALFORMED, MEMORY, Printable.value(memory), Names.GPU_MEMORY);
     }
   }
 
@@ -117,14 +100,7 @@ final class KaiAnnotations {
     long bytes = bytes(key, value);
     long requestBytes = request.equals(value) ? bytes : bytes(requestKey, request);
     if (bytes > 0 && requestBytes > bytes) {
-      pod.messages()
-          .deny(
-              Denial.CONFLICTING_ANNOTATIONS.of(
-                  requestKey,
-                  SharingSystem.KAI + " annotation",
-                  Printable.value(request),
-                  key,
-                  Printable.value(value)));
+      pod.denyConflict(requestKey, request, key, value);
     } else if (bytes > 0) {
       pod.translate(key, value, Names.GPU_MEMORY_OF + container, value.strip());
       if (requestBytes < bytes) {
@@ -151,16 +127,8 @@ final class KaiAnnotations {
 
   private void mode(String key, String value, boolean requestsShare) {
     String mode = value.strip();
-    if (!requestsShare || mode.equals("time-slicing")) {
-      pod.ignore(key, value);
-    } else if (mode.equals("sm-sharing")) {
-      pod.requireMps(key, value);
-    } else {
-      String allowed = "sm-sharing and time-slicing";
-      pod.messages()
-          .deny(
-              Denial.COMPAT_VALUE_UNKNOWN.of(
-                  key, Printable.value(value), SharingSystem.KAI, allowed));
-    }
+    boolean ignored = !requestsShare || mode.equals("time-slicing");
+    boolean mps = mode.equals("sm-sharing");
+    pod.translateMode(key, value, ignored, mps, "sm-sharing and time-slicing");
   }
 }

@@ -1,5 +1,7 @@
 package dev.tranche.webhook.compat;
 
+import static dev.tranche.webhook.pod.PodView.text;
+
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.tranche.api.Names;
@@ -11,8 +13,8 @@ import dev.tranche.webhook.pod.Warning;
 import dev.tranche.webhook.request.GpuRequests;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Translates another system's annotations and resources on a pod into ours, and writes them there.
@@ -46,7 +48,7 @@ public final class Translation {
       PodView view, Set<SharingSystem> systems, String resource, Messages messages) {
     var translation = new Translation(view, messages);
     if (systems.contains(SharingSystem.KAI)) {
-      KaiAnnotations.read(translation);
+      new KaiAnnotations(translation).read();
     }
     if (systems.contains(SharingSystem.HAMI)) {
       translation.system = SharingSystem.HAMI;
@@ -60,8 +62,8 @@ public final class Translation {
   }
 
   /** Returns an annotation of the original pod. */
-  @Nullable String annotation(String key) {
-    return annotations.get(key);
+  Optional<String> annotation(String key) {
+    return Optional.ofNullable(annotations.get(key));
   }
 
   /** Returns the annotations of the original pod. */
@@ -76,7 +78,7 @@ public final class Translation {
 
   /** Returns a label of the original pod; empty if it has none. */
   String label(String key) {
-    return pod.path("metadata").path("labels").path(key).asText("");
+    return text(pod.path("metadata").path("labels"), key);
   }
 
   /**
@@ -93,6 +95,21 @@ public final class Translation {
   }
 
   /**
+   * Translates how pods are to share a GPU.
+   *
+   * @param ignored whether the pod gets what the value says, or no share
+   */
+  void translateMode(String theirs, String value, boolean ignored, boolean mps, String allowed) {
+    if (ignored) {
+      ignore(theirs, value);
+    } else if (mps) {
+      requireMps(theirs, value);
+    } else {
+      messages.deny(Denial.COMPAT_VALUE_UNKNOWN, theirs, Printable.value(value), system, allowed);
+    }
+  }
+
+  /**
    * @param section of the pod
    * @param map in that section, to which our key and value are added
    */
@@ -101,18 +118,21 @@ public final class Translation {
     JsonNode known = pod.path(section).path(map).path(key);
     String ours = map.equals("annotations") ? key : map + " " + key;
     if (known.isMissingNode()) {
-      messages.warn(
-          Warning.COMPAT_TRANSLATED.of(theirs, kind(theirs), ours, Printable.value(value)));
+      messages.warn(Warning.COMPAT_TRANSLATED, theirs, kind(theirs), ours, Printable.value(value));
       PodView.object(PodView.object(pod, section), map).put(key, value);
     } else if (!known.asText("").strip().equals(value)) {
-      messages.deny(
-          Denial.CONFLICTING_ANNOTATIONS.of(
-              theirs,
-              kind(theirs),
-              Printable.value(theirValue),
-              ours,
-              Printable.value(known.asText(""))));
+      denyConflict(theirs, theirValue, ours, known.asText(""));
     }
+  }
+
+  void denyConflict(String theirs, String theirValue, String other, String otherValue) {
+    messages.deny(
+        Denial.CONFLICTING_ANNOTATIONS,
+        theirs,
+        kind(theirs),
+        Printable.value(theirValue),
+        other,
+        Printable.value(otherValue));
   }
 
   /** Like {@link #translate}, but ours takes precedence if the pod has both. */
@@ -124,7 +144,7 @@ public final class Translation {
 
   void ignore(String theirs, String value) {
     if (++ignored <= IGNORED_MAX) {
-      messages.warn(Warning.COMPAT_IGNORED.of(theirs, Printable.value(value), kind(theirs)));
+      messages.warn(Warning.COMPAT_IGNORED, theirs, Printable.value(value), kind(theirs));
     }
   }
 

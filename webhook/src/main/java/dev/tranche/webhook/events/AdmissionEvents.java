@@ -1,5 +1,7 @@
 package dev.tranche.webhook.events;
 
+import static dev.tranche.webhook.pod.PodView.text;
+
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.tranche.api.Printable;
 import dev.tranche.process.TokenBucket;
@@ -96,8 +98,7 @@ public final class AdmissionEvents implements AutoCloseable {
     JsonNode metadata = pod.view().pod().path("metadata");
     ObjectReference regarding =
         controllerOf(pod.namespace(), metadata)
-            .orElseGet(
-                () -> Events.pod(pod.namespace(), metadata.path("name").asText(""), uid(metadata)));
+            .orElseGet(() -> Events.pod(pod.namespace(), text(metadata, "name"), uid(metadata)));
     String what = "%s, %s".formatted(found.finding(), found.outcome());
     // A pod of a generateName has no name yet.
     String unnamed = regarding.getName().isEmpty() ? podName : "";
@@ -150,13 +151,13 @@ public final class AdmissionEvents implements AutoCloseable {
   /** Returns a pod's controller; empty if it has none. */
   private static Optional<ObjectReference> controllerOf(String namespace, JsonNode podMetadata) {
     for (JsonNode owner : podMetadata.path("ownerReferences")) {
-      if (owner.path("controller").asBoolean(false)) {
+      if (owner.path("controller").asBoolean()) {
         return Optional.of(
             Events.object(
-                owner.path("apiVersion").asText(""),
-                owner.path("kind").asText(""),
+                text(owner, "apiVersion"),
+                text(owner, "kind"),
                 namespace,
-                owner.path("name").asText(""),
+                text(owner, "name"),
                 uid(owner)));
       }
     }
@@ -164,7 +165,7 @@ public final class AdmissionEvents implements AutoCloseable {
   }
 
   private static @Nullable String uid(JsonNode object) {
-    String uid = object.path("uid").asText("");
+    String uid = text(object, "uid");
     return UID.matcher(uid).matches() ? uid : null;
   }
 

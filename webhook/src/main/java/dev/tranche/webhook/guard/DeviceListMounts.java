@@ -1,5 +1,7 @@
 package dev.tranche.webhook.guard;
 
+import static dev.tranche.webhook.pod.PodView.text;
+
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
@@ -20,7 +22,7 @@ final class DeviceListMounts {
     boolean remove = false;
     ArrayNode others = JsonNodeFactory.instance.arrayNode();
     for (JsonNode mount : container.spec().path("volumeMounts")) {
-      String path = HostPaths.normalize(mount.path("mountPath").asText(""));
+      String path = HostPaths.normalize(text(mount, "mountPath"));
       if (namesGpu(path)) {
         remove |=
             scan.recordRemovable(

@@ -1,5 +1,7 @@
 package dev.tranche.webhook.guard;
 
+import static dev.tranche.webhook.pod.PodView.text;
+
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.tranche.webhook.pod.Mutation;
@@ -58,8 +60,8 @@ public final class Guard {
       hostPaths.scan(pod.spec(), scan);
     }
     boolean mayUseNvidiaRuntime = mayUseNvidiaRuntime(pod.spec());
-    boolean hostPid = pod.spec().path("hostPID").asBoolean(false);
-    String node = pod.spec().path("nodeName").asText("");
+    boolean hostPid = pod.spec().path("hostPID").asBoolean();
+    String node = text(pod.spec(), "nodeName");
     Set<String> onNode = node.isEmpty() ? Set.of() : nodeResources.apply(node);
     boolean anyGpu = false;
     for (Container container : pod.containers()) {
@@ -70,7 +72,7 @@ public final class Guard {
         DeviceListMounts.scan(container, scan);
       }
       JsonNode security = container.spec().path("securityContext");
-      if (security.path("privileged").asBoolean(false)) {
+      if (security.path("privileged").asBoolean()) {
         scan.recordUnremovable(
             GuardFinding.PRIVILEGED,
             "container \"%s\" is privileged, so it can access every GPU of its node",
@@ -95,7 +97,7 @@ public final class Guard {
 
   /** A pod that names the runtime itself, and neither a GPU nor a claim, sees no GPU. */
   private static void scanRuntimeClass(JsonNode spec, GuardScan scan) {
-    String runtimeClass = spec.path("runtimeClassName").asText("");
+    String runtimeClass = text(spec, "runtimeClassName");
     if (runtimeClass.startsWith("nvidia")
         && spec.path("resourceClaims").isEmpty()
         && !scan.hasFound(GuardFinding.ENV)) {
@@ -137,7 +139,7 @@ public final class Guard {
    * any may be nvidia's.
    */
   private boolean mayUseNvidiaRuntime(JsonNode spec) {
-    return rules.assumeDefaultRuntime() || !spec.path("runtimeClassName").asText("").isEmpty();
+    return rules.assumeDefaultRuntime() || !text(spec, "runtimeClassName").isEmpty();
   }
 
   private void scanAnnotations(GuardedPod pod, GuardScan scan) {

@@ -1,5 +1,7 @@
 package dev.tranche.webhook.guard;
 
+import static dev.tranche.webhook.pod.PodView.text;
+
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.tranche.api.Printable;
 import dev.tranche.webhook.pod.JsonPatch;
@@ -55,7 +57,7 @@ final class GuardUpdate {
           known,
           "env",
           "name",
-          variable -> watched.contains(variable.path("name").asText("")),
+          variable -> watched.contains(text(variable, "name")),
           variable -> Variables.isRemoved(variable) || (gpu && Variables.isVoid(variable)));
     }
     if (mayUseNvidiaRuntime) {
@@ -64,7 +66,7 @@ final class GuardUpdate {
           known,
           "volumeMounts",
           "mountPath",
-          mount -> DeviceListMounts.namesGpu(mount.path("mountPath").asText("")),
+          mount -> DeviceListMounts.namesGpu(text(mount, "mountPath")),
           mount -> true);
     }
   }
@@ -93,15 +95,13 @@ final class GuardUpdate {
       } else {
         patch.add(present, container.path(list));
       }
-      String what = added.getFirst().path("mountPath").asText("");
+      String what = text(added.getFirst(), "mountPath");
       warnings.add(
           "container \"%s\" declares %s again; Tranche removed it."
               .formatted(
                   Printable.value(container.name()),
                   Printable.value(
-                      what.isEmpty()
-                          ? added.getFirst().path("name").asText("")
-                          : "the mount " + what)));
+                      what.isEmpty() ? text(added.getFirst(), "name") : "the mount " + what)));
     }
   }
 
@@ -109,11 +109,7 @@ final class GuardUpdate {
   private static List<JsonNode> difference(JsonNode list, JsonNode from, String name) {
     Map<String, JsonNode> known =
         from.valueStream()
-            .collect(
-                Collectors.toMap(
-                    each -> each.path(name).asText(""), each -> each, (a, last) -> last));
-    return list.valueStream()
-        .filter(each -> !each.equals(known.get(each.path(name).asText(""))))
-        .toList();
+            .collect(Collectors.toMap(each -> text(each, name), each -> each, (a, last) -> last));
+    return list.valueStream().filter(each -> !each.equals(known.get(text(each, name)))).toList();
   }
 }

@@ -1,5 +1,7 @@
 package dev.tranche.webhook.guard;
 
+import static dev.tranche.webhook.pod.PodView.text;
+
 import com.fasterxml.jackson.databind.JsonNode;
 import java.util.ArrayList;
 import java.util.List;
@@ -37,15 +39,12 @@ final class HostPaths {
     for (JsonNode volume : spec.path("volumes")) {
       JsonNode host = volume.path("hostPath");
       if (host.isObject()) {
-        String path = normalize(host.path("path").asText(""));
+        String path = normalize(text(host, "path"));
         finding(path)
             .ifPresent(
                 finding ->
                     scan.recordUnremovable(
-                        finding,
-                        "volume \"%s\" is the node's %s",
-                        volume.path("name").asText(""),
-                        path));
+                        finding, "volume \"%s\" is the node's %s", text(volume, "name"), path));
       }
     }
   }

@@ -1,5 +1,6 @@
 package dev.tranche.webhook.guard;
 
+import static dev.tranche.webhook.pod.PodView.text;
 import static java.util.stream.Collectors.toSet;
 
 import com.fasterxml.jackson.databind.JsonNode;
@@ -65,7 +66,7 @@ final class Variables {
     boolean found = false;
     boolean remove = false;
     for (JsonNode variable : container.spec().path("env")) {
-      if (watched.contains(variable.path("name").asText(""))) {
+      if (watched.contains(text(variable, "name"))) {
         named |= isNamed(variable, NAME);
         hasOurVoid |= isVoid(variable);
         if (isRemoved(variable)) {
@@ -94,7 +95,7 @@ final class Variables {
 
   /** Returns whether to remove it. */
   private static boolean record(Container container, JsonNode variable, GuardScan scan) {
-    String name = variable.path("name").asText("");
+    String name = text(variable, "name");
     if (LIMITS.contains(name)) {
       return scan.recordRemovable(
           GuardFinding.SHARE_LIMIT,
@@ -113,7 +114,7 @@ final class Variables {
             "container \"%s\" sets %s to \"%s\"",
             container.name(),
             name,
-            variable.path("value").asText(""));
+            text(variable, "value"));
   }
 
   private static ArrayNode without(Container container, List<String> names) {
@@ -122,18 +123,18 @@ final class Variables {
         .spec()
         .path("env")
         .valueStream()
-        .filter(variable -> !names.contains(variable.path("name").asText("")))
+        .filter(variable -> !names.contains(text(variable, "name")))
         .forEach(kept::add);
     return kept;
   }
 
   private static boolean isNamed(JsonNode variable, String name) {
-    return variable.path("name").asText("").equals(name);
+    return text(variable, "name").equals(name);
   }
 
   static boolean isVoid(JsonNode variable) {
     return isNamed(variable, NAME)
-        && variable.path("value").asText("").equals(VOID)
+        && text(variable, "value").equals(VOID)
         && !variable.path("valueFrom").isObject();
   }
 
@@ -147,9 +148,9 @@ final class Variables {
 
   /** Whether the guard removes a watched variable. */
   static boolean isRemoved(JsonNode variable) {
-    return LIMITS.contains(variable.path("name").asText(""))
+    return LIMITS.contains(text(variable, "name"))
         || variable.path("valueFrom").isObject()
-        || !HARMLESS.contains(variable.path("value").asText(""));
+        || !HARMLESS.contains(text(variable, "value"));
   }
 
   /** Names {@link #DEVICES} only if none of the better known variables may be set. */
@@ -168,7 +169,7 @@ final class Variables {
       return List.of();
     }
     Set<String> prefixes =
-        sources.valueStream().map(source -> source.path("prefix").asText("")).collect(toSet());
+        sources.valueStream().map(source -> text(source, "prefix")).collect(toSet());
     return watched.stream().filter(name -> prefixes.stream().anyMatch(name::startsWith)).toList();
   }
 

@@ -1,5 +1,6 @@
 package dev.tranche.webhook.mutate;
 
+import static dev.tranche.webhook.pod.PodView.text;
 import static java.util.stream.Collectors.toCollection;
 import static java.util.stream.Collectors.toSet;
 
@@ -8,12 +9,12 @@ import dev.tranche.api.Names;
 import dev.tranche.webhook.nodes.GpuNode;
 import dev.tranche.webhook.nodes.NodeSelection;
 import dev.tranche.webhook.nodes.Taints;
+import dev.tranche.webhook.pod.Messages;
 import dev.tranche.webhook.pod.PodView;
 import dev.tranche.webhook.pod.Warning;
 import dev.tranche.webhook.request.GpuRequests;
 import java.util.HashMap;
 import java.util.List;
-import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.regex.Pattern;
@@ -70,27 +71,27 @@ record CandidateNodes(
   }
 
   private static boolean hostPid(PodView pod) {
-    return pod.spec().path("hostPID").asBoolean(false);
+    return pod.spec().path("hostPID").asBoolean();
   }
 
   /**
    * Warns of a container with GPUs whose own volume at /dev/shm is mounted over that of MPS. The
    * kubelet mounts a pod's volumes after what the device plugin mounts.
    */
-  Optional<String> shmWarning(PodView pod, GpuRequests requests, String resource) {
+  void warnOfShm(PodView pod, GpuRequests requests, String resource, Messages messages) {
     if (admitted.stream().noneMatch(GpuNode::sharesByMps)) {
-      return Optional.empty();
+      return;
     }
-    return pod.containers().stream()
+    pod.containers().stream()
         .filter(c -> c.requested(resource) > 0 || requests.containersWithShares().contains(c))
         .filter(
             c ->
                 c.spec()
                     .path("volumeMounts")
                     .valueStream()
-                    .anyMatch(mount -> SHM.matcher(mount.path("mountPath").asText("")).matches()))
+                    .anyMatch(mount -> SHM.matcher(text(mount, "mountPath")).matches()))
         .findFirst()
-        .map(c -> Warning.SHM_HIDES_MPS.of(c.name()));
+        .ifPresent(c -> messages.warn(Warning.SHM_HIDES_MPS, c.name()));
   }
 
   /**

@@ -77,8 +77,10 @@ record GpuMemory(
     List<Model> models = models(tied ? granularity.reachable() : granularity.nodes(), rules);
     if (models.isEmpty() && !rules.isAssumed()) {
       messages.deny(
-          Denial.MEMORY_UNKNOWN.of(
-              largest.key(), Names.LABEL_MEMORY, Printable.value(largest.text())));
+          Denial.MEMORY_UNKNOWN,
+          largest.key(),
+          Names.LABEL_MEMORY,
+          Printable.value(largest.text()));
       return Optional.empty();
     }
     long usableMax =
@@ -87,7 +89,7 @@ record GpuMemory(
             .max()
             .orElse(rules.defaultBytes() - rules.reserveBytes());
     if (largest.memoryBytes() > usableMax) {
-      messages.deny(Denial.MEMORY_TOO_LARGE.of(Printable.value(largest.text()), usableMax >> 20));
+      messages.deny(Denial.MEMORY_TOO_LARGE, Printable.value(largest.text()), usableMax >> 20);
       return Optional.empty();
     }
     if (models.isEmpty()) {
@@ -101,13 +103,10 @@ record GpuMemory(
     List<Model> chosen = choose(large, requests, granularity, cluster, rules);
     if (!totals(large).equals(totals(chosen))) {
       messages.warn(
-          Warning.MEMORIES_DISAGREE.of(
-              totals(large),
-              byMemory(requests)
-                  .map(r -> Printable.value(r.text()))
-                  .distinct()
-                  .collect(joining(", ")),
-              totals(chosen)));
+          Warning.MEMORIES_DISAGREE,
+          totals(large),
+          byMemory(requests).map(r -> Printable.value(r.text())).distinct().collect(joining(", ")),
+          totals(chosen));
     }
     List<Integer> totals = chosen.stream().map(Model::totalMib).distinct().toList();
     return Optional.of(

@@ -2,6 +2,7 @@ package dev.tranche.webhook.mutate;
 
 import dev.tranche.api.GpuPart;
 import dev.tranche.api.Names;
+import dev.tranche.webhook.pod.Messages;
 import dev.tranche.webhook.pod.Warning;
 import dev.tranche.webhook.request.GpuRequests;
 import dev.tranche.webhook.request.GpuRequests.Request;
@@ -66,19 +67,21 @@ record Grant(
     }
   }
 
-  String warning() {
+  /** Says that the share was rounded up, or that GPUs are written as replicas. */
+  void warn(Messages messages) {
     String container = request.container().name();
-    return switch (request.wanted()) {
+    String text = request.text();
+    int r = replicasPerGpu;
+    switch (request.wanted()) {
       case Wanted.Gpus(int gpus) ->
-          Warning.WHOLE_GPUS.of(
-              container, request.key(), gpus, gpus, replicas, replicasPerGpu, Names.GPU_FRACTION);
+          messages.warn(
+              Warning.WHOLE_GPUS, container, request.key(), gpus, replicas, r, Names.GPU_FRACTION);
       case Wanted.Share(GpuPart share) ->
-          Warning.ROUNDED_UP.of(
-              container, request.text(), fraction(), replicasPerGpu, exactWith(share));
+          messages.warn(Warning.ROUNDED_UP, container, text, fraction(), r, exactWith(share));
       case Wanted.Memory memory ->
-          Warning.MEMORY_ROUNDED_UP.of(
-              container, request.text(), fraction(), of(usableBytes) >> 20, replicasPerGpu);
-    };
+          messages.warn(
+              Warning.MEMORY_ROUNDED_UP, container, text, fraction(), of(usableBytes) >> 20, r);
+    }
   }
 
   /** Names the first of some usual numbers of replicas in which a share is exact. */

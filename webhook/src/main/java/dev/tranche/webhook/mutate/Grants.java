@@ -30,16 +30,16 @@ record Grants(List<Grant> list, ReplicaGranularity granularity, GpuMemory memory
       Messages messages) {
     List<GpuNode> nodes = cluster.nodes();
     CandidateNodes candidates = CandidateNodes.of(pod, requests, nodes, rules);
-    ReplicaGranularity granularity =
-        ReplicaGranularity.of(requests, candidates, cluster, rules.defaultReplicasPerGpu());
     if (candidates.offMps()) {
-      messages.warn(Warning.HOST_PID_OFF_MPS.of());
+      messages.warn(Warning.HOST_PID_OFF_MPS);
     }
     String resource = rules.resource();
-    candidates.shmWarning(pod, requests, resource).ifPresent(messages::warn);
-    granularity.warning().ifPresent(messages::warn);
+    candidates.warnOfShm(pod, requests, resource, messages);
+    ReplicaGranularity granularity =
+        ReplicaGranularity.of(
+            requests, candidates, cluster, rules.defaultReplicasPerGpu(), messages);
     if (candidates.sufficient().isEmpty() && !nodes.isEmpty()) {
-      messages.warn(Warning.NO_NODE.of());
+      messages.warn(Warning.NO_NODE);
     }
     GpuMemory memory = GpuMemory.ANY;
     if (requests.memoryBytesMax() > 0) {
@@ -61,8 +61,7 @@ record Grants(List<Grant> list, ReplicaGranularity granularity, GpuMemory memory
     requests.requests().stream()
         .map(GpuRequests.Request::container)
         .filter(c -> !c.spec().path("resources").path("claims").isEmpty())
-        .map(c -> Warning.CLAIMS.of(c.name()))
-        .forEach(messages::warn);
+        .forEach(c -> messages.warn(Warning.CLAIMS, c.name()));
     return Optional.of(granted);
   }
 

@@ -41,18 +41,18 @@ final class LimitRules {
       if (share && ofItsOwn && grantedBytes > 0 && wanted.getAsLong() > grantedBytes) {
         String text = pod.annotations().getOrDefault(key, "");
         messages.deny(
-            Denial.LIMIT_ABOVE_GRANT.of(key, Printable.value(text), container, grantedBytes >> 20));
+            Denial.LIMIT_ABOVE_GRANT, key, Printable.value(text), container, grantedBytes >> 20);
       } else if (share && memory.limits().required()) {
         long limitBytes = wanted.orElse(grantedBytes);
         if (limitBytes > 0 && limitBytes < SMALL_BYTES) {
           messages.warn(
-              Warning.LIMIT_SMALL.of(
-                  container,
-                  limitBytes >> 20,
-                  ofItsOwn ? "Set " + key + " to more" : "Request a larger share"));
+              Warning.LIMIT_SMALL,
+              container,
+              limitBytes >> 20,
+              ofItsOwn ? "Set " + key + " to more" : "Request a larger share");
         }
       } else if (ofItsOwn) {
-        messages.warn(Warning.LIMIT_NO_EFFECT.of(key, container, share ? NOT_REQUIRED : OF_SHARES));
+        messages.warn(Warning.LIMIT_NO_EFFECT, key, container, share ? NOT_REQUIRED : OF_SHARES);
       }
     }
   }

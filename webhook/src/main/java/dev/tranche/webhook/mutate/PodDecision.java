@@ -1,6 +1,6 @@
 package dev.tranche.webhook.mutate;
 
-import dev.tranche.webhook.request.GpuContainer;
+import dev.tranche.webhook.pod.PodView.Container;
 import java.util.List;
 import java.util.Optional;
 
@@ -13,7 +13,7 @@ import java.util.Optional;
  * @param placed whether Tranche's scheduler places the pod
  */
 record PodDecision(
-    boolean byOthers, List<Grant> grants, Optional<GpuContainer> chosen, boolean placed) {
+    boolean byOthers, List<Grant> grants, Optional<Container> chosen, boolean placed) {
   /** A pod that Tranche's scheduler does not place, and whose numbers stay as they are. */
   static PodDecision leave(boolean byOthers) {
     return new PodDecision(byOthers, List.of(), Optional.empty(), false);

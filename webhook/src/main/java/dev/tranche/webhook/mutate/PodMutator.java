@@ -1,6 +1,9 @@
 package dev.tranche.webhook.mutate;
 
+import static dev.tranche.webhook.pod.PodView.text;
+
 import com.fasterxml.jackson.databind.JsonNode;
+import dev.tranche.api.Demand;
 import dev.tranche.api.Names;
 import dev.tranche.webhook.compat.Translation;
 import dev.tranche.webhook.nodes.NodeSelection;
@@ -8,14 +11,11 @@ import dev.tranche.webhook.pod.Added;
 import dev.tranche.webhook.pod.Denial;
 import dev.tranche.webhook.pod.Messages;
 import dev.tranche.webhook.pod.Mutation;
-import dev.tranche.webhook.pod.Mutation.Denied;
 import dev.tranche.webhook.pod.OwnersPod;
 import dev.tranche.webhook.pod.PodView;
 import dev.tranche.webhook.pod.PodView.Container;
-import dev.tranche.webhook.pod.Problem;
 import dev.tranche.webhook.pod.SizeLimits;
 import dev.tranche.webhook.pod.Warning;
-import dev.tranche.webhook.request.GpuContainer;
 import dev.tranche.webhook.request.GpuRequests;
 import dev.tranche.webhook.request.PlacementAnnotations;
 import java.util.List;
@@ -55,26 +55,22 @@ public final class PodMutator {
    */
   public Mutation mutate(JsonNode pod, MutationRules.Cluster cluster) {
     var arrived = new PodView(pod);
-    Optional<Problem> tooLarge =
-        SizeLimits.tooLarge(arrived)
-            .or(
-                () ->
-                    rules.resources().stream()
-                        .flatMap(resource -> aboveAnyNode(arrived, resource).stream())
-                        .findFirst());
-    if (tooLarge.isPresent()) {
-      return Denied.of(List.of(tooLarge.get()));
+    var messages = new Messages();
+    if (SizeLimits.denyLarge(arrived, messages)
+        || rules.resources().stream().anyMatch(each -> denyAboveAnyNode(arrived, each, messages))) {
+      return messages.denial();
     }
     Added added = Added.of(arrived);
     boolean keeps = added.requirements().isEmpty() || keepsRequirements(arrived, cluster);
     var owners =
         OwnersPod.of(
             arrived, added, rules.resource(), keeps ? label -> false : OF_CLUSTER::contains);
-    return new Review(owners, cluster).mutate();
+    return new Review(owners, cluster, messages).mutate();
   }
 
-  private static Optional<Problem> aboveAnyNode(PodView pod, String resource) {
-    return SizeLimits.aboveAnyNode(ShareRules.requests(pod, List.of(), resource), "of " + resource);
+  private static boolean denyAboveAnyNode(PodView pod, String resource, Messages messages) {
+    List<Demand.Request> requests = ShareRules.requests(pod, List.of(), resource);
+    return SizeLimits.denyAboveAnyNode(requests, "of " + resource, messages);
   }
 
   /**
@@ -105,11 +101,12 @@ public final class PodMutator {
     private final MutationRules.Cluster cluster;
     private final boolean other;
     private final RequiredNodeAffinity affinity;
-    private final Messages messages = new Messages();
+    private final Messages messages;
 
-    Review(OwnersPod owners, MutationRules.Cluster cluster) {
+    Review(OwnersPod owners, MutationRules.Cluster cluster, Messages messages) {
       this.owners = owners;
       this.cluster = cluster;
+      this.messages = messages;
       other = isOtherScheduler(owners.pod().text("schedulerName"));
       affinity = new RequiredNodeAffinity(owners.pod(), owners.added());
     }
@@ -117,7 +114,7 @@ public final class PodMutator {
     Mutation mutate() {
       PodDecision decision = decide(owners.pod());
       return messages.denied()
-          ? Denied.of(messages.problems())
+          ? messages.denial()
           : new PodWriter(owners, affinity, rules, messages)
               .write(decision, cluster.runtimeClassExists());
     }
@@ -129,9 +126,9 @@ public final class PodMutator {
         // Beside a share, a number would mean something else than the share says.
         String scheduler = pod.text("schedulerName");
         if (requestsOurResource(pod)) {
-          messages.deny(Denial.OTHER_SCHEDULER.of(scheduler, share.get(), rules.resource()));
+          messages.deny(Denial.OTHER_SCHEDULER, scheduler, share.get(), rules.resource());
         } else {
-          messages.warn(Warning.FOREIGN_SCHEDULER.of(scheduler, share.get()));
+          messages.warn(Warning.FOREIGN_SCHEDULER, scheduler, share.get());
         }
         return PodDecision.leave(false);
       }
@@ -185,15 +182,13 @@ public final class PodMutator {
         Optional<Grants> granted = Grants.of(pod, requests, cluster, rules, countsGpus, messages);
         granted.ifPresent(g -> g.require(affinity, besideForeign));
         grants = granted.map(Grants::list).orElse(List.of());
-        requests.chosen().flatMap(GpuContainer::warning).ifPresent(messages::warn);
         grants.stream()
             .filter(grant -> grant.roundedUp() || isConverted(grant))
-            .map(Grant::warning)
-            .forEach(messages::warn);
+            .forEach(grant -> grant.warn(messages));
       }
       if (besideForeign && (placed || !grants.isEmpty())) {
         messages.warn(
-            Warning.FOREIGN_NODES.of(rules.resource(), Names.PLAIN_REQUESTS, Names.UNCHANGED));
+            Warning.FOREIGN_NODES, rules.resource(), Names.PLAIN_REQUESTS, Names.UNCHANGED);
       }
       if (!other) {
         warn(pod, numbered, requests);
@@ -230,9 +225,9 @@ public final class PodMutator {
       }
       var candidates = CandidateNodes.of(pod, GpuRequests.NONE, cluster.nodes(), rules);
       if (placed && candidates.offMps()) {
-        messages.warn(Warning.HOST_PID_OFF_MPS.of());
+        messages.warn(Warning.HOST_PID_OFF_MPS);
       }
-      candidates.shmWarning(pod, GpuRequests.NONE, rules.resource()).ifPresent(messages::warn);
+      candidates.warnOfShm(pod, GpuRequests.NONE, rules.resource(), messages);
     }
 
     private void warn(PodView pod, boolean numbered, GpuRequests requests) {
@@ -241,15 +236,14 @@ public final class PodMutator {
         pod.withNumberOfLimitRange(rules.resource()).stream()
             .filter(container -> !shares.contains(container))
             .limit(LIMIT_RANGE_WARNINGS_MAX)
-            .map(c -> Warning.LIMIT_RANGE.of(c.name(), rules.resource()))
-            .forEach(messages::warn);
+            .forEach(c -> messages.warn(Warning.LIMIT_RANGE, c.name(), rules.resource()));
       }
       if (GpuRequests.firstKey(pod.annotations()).isPresent()) {
         if (!numbered) {
           warnOfKserve(pod);
         }
         if (pod.annotations().containsKey(Names.PLAIN_REQUESTS)) {
-          messages.warn(Warning.OPT_OUT_NO_EFFECT.of(Names.PLAIN_REQUESTS));
+          messages.warn(Warning.OPT_OUT_NO_EFFECT, Names.PLAIN_REQUESTS);
         }
       }
       PlacementAnnotations.warnOfUnknown(pod.annotations(), messages);
@@ -258,10 +252,10 @@ public final class PodMutator {
     /** KServe copies the annotations of an InferenceService to all of its pods. */
     private void warnOfKserve(PodView pod) {
       JsonNode labels = pod.pod().path("metadata").path("labels");
-      String service = labels.path("serving.kserve.io/inferenceservice").asText("");
-      String component = labels.path("component").asText("");
+      String service = text(labels, "serving.kserve.io/inferenceservice");
+      String component = text(labels, "component");
       if (!service.isEmpty() && KSERVE_WITHOUT_MODEL.contains(component)) {
-        messages.warn(Warning.KSERVE_COMPONENT.of(component, service));
+        messages.warn(Warning.KSERVE_COMPONENT, component, service);
       }
     }
 

@@ -92,7 +92,7 @@ public final class PodUpdate {
    */
   private void restore(Container container, Container known, List<Long> numbers) {
     String resource = rules.resource();
-    for (String section : List.of("limits", "requests")) {
+    for (String section : Container.SECTIONS) {
       JsonNode quantities = container.spec().path("resources").path(section);
       JsonNode knownQuantities = known.spec().path("resources").path(section);
       JsonNode replicas = knownQuantities.path(resource);

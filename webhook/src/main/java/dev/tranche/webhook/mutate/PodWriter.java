@@ -14,12 +14,10 @@ import dev.tranche.webhook.pod.Mutation;
 import dev.tranche.webhook.pod.OwnersPod;
 import dev.tranche.webhook.pod.PodView;
 import dev.tranche.webhook.pod.PodView.Container;
-import dev.tranche.webhook.pod.Problem;
 import dev.tranche.webhook.pod.Warning;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.Set;
 import java.util.function.Function;
 
@@ -61,9 +59,8 @@ final class PodWriter {
     PodView pod = owners.pod();
     decision.grants().forEach(this::write);
     warnOfNumbersTakenBack(decision.grants());
-    Optional<Problem> large = affinity.write();
-    if (large.isPresent()) {
-      return Mutation.Denied.of(List.of(large.get()));
+    if (affinity.write(messages)) {
+      return messages.denial();
     }
     boolean placed = decision.placed();
     var added =
@@ -91,7 +88,7 @@ final class PodWriter {
     Container container = grant.request().container();
     JsonNode present = owners.arrived(container).spec().path("resources");
     ObjectNode resources = PodView.object(container.spec(), "resources");
-    for (String section : List.of("limits", "requests")) {
+    for (String section : Container.SECTIONS) {
       // Kubernetes' own spelling of the number, 10k for instance, is left alone.
       JsonNode number = present.path(section).path(rules.resource());
       PodView.object(resources, section)
@@ -113,8 +110,12 @@ final class PodWriter {
               long arrived = container.requested(resource);
               if (!granted.contains(container) && arrived != gpus) {
                 messages.warn(
-                    Warning.NUMBER_TAKEN_BACK.of(
-                        container.name(), resource, arrived, gpus, Names.GPU_FRACTION));
+                    Warning.NUMBER_TAKEN_BACK,
+                    container.name(),
+                    resource,
+                    arrived,
+                    gpus,
+                    Names.GPU_FRACTION);
               }
             });
   }
@@ -122,9 +123,7 @@ final class PodWriter {
   private static Map<String, String> results(PodDecision decision, Added added) {
     var results = new HashMap<String, String>();
     added.text().ifPresent(text -> results.put(Names.ADDED, text));
-    decision
-        .chosen()
-        .ifPresent(chosen -> results.put(Names.GPU_CONTAINER, chosen.container().name()));
+    decision.chosen().ifPresent(chosen -> results.put(Names.GPU_CONTAINER, chosen.name()));
     if (decision.byOthers()) {
       results.put(Names.SERVED_BY, Names.OTHER);
     }

@@ -5,11 +5,11 @@ import static java.util.stream.Collectors.joining;
 import static java.util.stream.Collectors.summingInt;
 
 import dev.tranche.webhook.nodes.GpuNode;
+import dev.tranche.webhook.pod.Messages;
 import dev.tranche.webhook.pod.Warning;
 import dev.tranche.webhook.request.GpuRequests;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.TreeMap;
 import java.util.function.ToIntFunction;
@@ -19,16 +19,11 @@ import java.util.function.ToIntFunction;
  *
  * @param replicasPerGpu R
  * @param pinned whether nodes differ, so that the pod must be kept on those with this R
- * @param warning the warning for the owner if nodes differ
  * @param nodes the nodes with this R that accept the pod now
  * @param reachable the nodes with this R that accept the pod now, or later when a taint is removed
  */
 record ReplicaGranularity(
-    int replicasPerGpu,
-    boolean pinned,
-    Optional<String> warning,
-    List<GpuNode> nodes,
-    List<GpuNode> reachable) {
+    int replicasPerGpu, boolean pinned, List<GpuNode> nodes, List<GpuNode> reachable) {
   /** One node alone, against more of another number, does not decide about all pods. */
   private static final int QUORUM_NODES = 2;
 
@@ -37,7 +32,8 @@ record ReplicaGranularity(
       GpuRequests requests,
       CandidateNodes candidates,
       MutationRules.Cluster cluster,
-      int defaultReplicasPerGpu) {
+      int defaultReplicasPerGpu,
+      Messages messages) {
     Map<Integer, Integer> nodesByReplicas =
         candidates.schedulable().stream()
             .collect(groupingBy(ReplicaGranularity::replicas, TreeMap::new, summingInt(n -> 1)));
@@ -52,13 +48,15 @@ record ReplicaGranularity(
                         .count(),
             cluster.reviewUid(),
             defaultReplicasPerGpu);
-    String counts = nodesByReplicas.keySet().stream().map(String::valueOf).collect(joining(" or "));
+    if (nodesByReplicas.size() > 1) {
+      messages.warn(
+          Warning.NODES_DISAGREE,
+          nodesByReplicas.keySet().stream().map(String::valueOf).collect(joining(" or ")),
+          replicas);
+    }
     return new ReplicaGranularity(
         replicas,
         candidates.admitted().stream().anyMatch(n -> replicas(n) != replicas),
-        nodesByReplicas.size() > 1
-            ? Optional.of(Warning.NODES_DISAGREE.of(counts, replicas))
-            : Optional.empty(),
         candidates.schedulable().stream().filter(n -> replicas(n) == replicas).toList(),
         candidates.sufficient().stream().filter(n -> replicas(n) == replicas).toList());
   }
@@ -72,7 +70,6 @@ record ReplicaGranularity(
     return new ReplicaGranularity(
         replicasPerGpu,
         pinned,
-        warning,
         nodes.stream().filter(memory::admits).toList(),
         reachable.stream().filter(memory::admits).toList());
   }

@@ -5,12 +5,11 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.tranche.webhook.pod.Added;
+import dev.tranche.webhook.pod.Messages;
 import dev.tranche.webhook.pod.PodView;
-import dev.tranche.webhook.pod.Problem;
 import dev.tranche.webhook.pod.SizeLimits;
 import java.util.Collection;
 import java.util.LinkedHashSet;
-import java.util.Optional;
 import java.util.Set;
 
 /** The required node affinity of a pod, to which requirements are added. */
@@ -55,16 +54,14 @@ final class RequiredNodeAffinity {
   }
 
   /**
-   * Writes the affinity into the pod.
-   *
-   * @return the problem, if it has become too large: the pod would not be admitted again, as a
-   *     later webhook may cause
+   * Writes the affinity into the pod. Returns whether the pod is denied, since the affinity has
+   * become too large: it would not be admitted again, as a later webhook may cause.
    */
-  Optional<Problem> write() {
+  boolean write(Messages messages) {
     if (!affinity.isEmpty() && spec instanceof ObjectNode object) {
       object.set("affinity", affinity);
     }
-    return SizeLimits.tooMany(spec, affinity);
+    return SizeLimits.denyManyExpressions(spec, affinity, messages);
   }
 
   /** Returns the requirements that the owner does not have. */

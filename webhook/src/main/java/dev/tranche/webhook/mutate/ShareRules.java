@@ -10,13 +10,11 @@ import dev.tranche.webhook.pod.Denial;
 import dev.tranche.webhook.pod.Messages;
 import dev.tranche.webhook.pod.PodView;
 import dev.tranche.webhook.pod.PodView.Container;
-import dev.tranche.webhook.pod.Problem;
 import dev.tranche.webhook.pod.SizeLimits;
 import dev.tranche.webhook.pod.Warning;
 import dev.tranche.webhook.request.GpuRequests;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.regex.Pattern;
 
 /**
@@ -32,28 +30,25 @@ record ShareRules(PodView pod, String resource, boolean numbersCountGpus, Messag
     // Whole GPUs are handled as by NVIDIA's plugin, privileged or not.
     List<Grant> shares = granted.list().stream().filter(g -> g.wholeGpus() == 0).toList();
     for (Grant grant : shares) {
-      if (messages.isFull()) {
-        return;
-      }
       // Spark, KubeRay and others write the number of GPUs beside the share.
       checkRequest(grant, numbersCountGpus ? requests.gpus(grant.request()) : 0);
       if (grant.request().container().privileged()) {
-        messages.deny(Denial.PRIVILEGED.of(grant.request().container().name()));
+        messages.deny(Denial.PRIVILEGED, grant.request().container().name());
       }
     }
-    if (!shares.isEmpty()) {
-      checkPod();
+    if (!shares.isEmpty() && !pod.text("nodeName").isEmpty()) {
+      messages.deny(Denial.NODE_NAME, pod.text("nodeName"));
+    }
+    if (!shares.isEmpty() && pod.isOfWindows()) {
+      messages.deny(Denial.WINDOWS);
     }
     List<Demand.Request> all = requests(pod, granted.list(), resource);
     int replicasPerGpu = granted.granularity().replicasPerGpu();
-    Optional<Problem> many =
-        SizeLimits.aboveAnyNode(all, "replicas of 1/%d GPU".formatted(replicasPerGpu));
-    if (many.isPresent()) {
-      messages.deny(many.get());
-      return;
+    String unit = "replicas of 1/%d GPU".formatted(replicasPerGpu);
+    if (!SizeLimits.denyAboveAnyNode(all, unit, messages)) {
+      Map<String, String> annotations = requests.withContainer(pod.annotations());
+      checkSize(Demand.of(resource, replicasPerGpu, all, annotations), granted.granularity());
     }
-    Map<String, String> annotations = requests.withContainer(pod.annotations());
-    checkSize(Demand.of(resource, replicasPerGpu, all, annotations), granted.granularity());
   }
 
   /**
@@ -66,21 +61,19 @@ record ShareRules(PodView pod, String resource, boolean numbersCountGpus, Messag
     boolean admittedBefore = pod.annotations().containsKey(Names.REPLICAS_PER_GPU);
     long requested = container.requested(resource);
     if (requested > 0 && requested != grant.replicas() && requested != gpus && !admittedBefore) {
-      messages.deny(ownRequest(grant, requested, gpus));
+      denyOwnRequest(grant, requested, gpus);
     }
     container
         .sections()
         .flatMap(JsonNode::propertyStream)
         .map(Map.Entry::getKey)
         .filter(r -> !r.equals(resource) && GPU_RESOURCE.matcher(r).matches())
-        .distinct()
-        .limit(Denial.PER_POD_MAX + 1L)
-        .map(r -> Denial.OTHER_RESOURCE.of(container.name(), Printable.value(r)))
-        .forEach(messages::deny);
+        .forEach(r -> messages.deny(Denial.OTHER_RESOURCE, container.name(), Printable.value(r)));
   }
 
-  private Problem ownRequest(Grant grant, long requested, int gpus) {
+  private void denyOwnRequest(Grant grant, long requested, int gpus) {
     Container container = grant.request().container();
+    String name = container.name();
     String key = grant.request().key();
     String text = grant.request().text();
     boolean partOfGpu = grant.shareReplicas() <= grant.replicasPerGpu();
@@ -89,20 +82,11 @@ record ShareRules(PodView pod, String resource, boolean numbersCountGpus, Messag
         && partOfGpu
         && !pod.withNumberOfLimitRange(resource).contains(container)) {
       String on = gpus == 1 ? "one GPU" : gpus + " GPUs";
-      return Denial.REQUEST_OF_MORE_GPUS.of(
-          container.name(), resource, requested, key, text, on, Names.GPU_COUNT);
-    }
-    return Denial.OWN_REQUEST.of(
-        container.name(), resource, requested, key, text, grant.replicas(), grant.replicasPerGpu());
-  }
-
-  private void checkPod() {
-    String node = pod.text("nodeName");
-    if (!node.isEmpty()) {
-      messages.deny(Denial.NODE_NAME.of(node));
-    }
-    if (pod.isOfWindows()) {
-      messages.deny(Denial.WINDOWS.of());
+      messages.deny(
+          Denial.REQUEST_OF_MORE_GPUS, name, resource, requested, key, text, on, Names.GPU_COUNT);
+    } else {
+      int r = grant.replicasPerGpu();
+      messages.deny(Denial.OWN_REQUEST, name, resource, requested, key, text, grant.replicas(), r);
     }
   }
 
@@ -115,21 +99,21 @@ record ShareRules(PodView pod, String resource, boolean numbersCountGpus, Messag
     boolean several = demand.containers().stream().anyMatch(c -> c.gpus() > 1);
     if (demand.onOneGpu() && (several || demand.peakReplicas() > replicas)) {
       messages.deny(
-          Denial.INIT_ABOVE_ONE_GPU.of(
-              demand.containers().stream()
-                  .filter(c -> c.kind() == Demand.Kind.INIT)
-                  .findFirst()
-                  .map(Demand.Container::name)
-                  .orElse(""),
-              replicas,
-              several ? "several GPUs" : demand.peakReplicas() + " replicas at the same time"));
+          Denial.INIT_ABOVE_ONE_GPU,
+          demand.containers().stream()
+              .filter(c -> c.kind() == Demand.Kind.INIT)
+              .findFirst()
+              .map(Demand.Container::name)
+              .orElse(""),
+          replicas,
+          several ? "several GPUs" : demand.peakReplicas() + " replicas at the same time");
       return;
     }
     int gpusMax = granularity.gpusMax().orElse(Integer.MAX_VALUE);
     int shares = demand.containers().stream().mapToInt(Demand.Container::gpus).max().orElse(0);
     if (shares > gpusMax || demand.peakReplicas() > (long) gpusMax * replicas) {
       int wanted = Math.max(shares, Math.ceilDiv(demand.peakReplicas(), replicas));
-      messages.warn(Warning.TOO_MANY_GPUS.of(wanted, gpusMax));
+      messages.warn(Warning.TOO_MANY_GPUS, wanted, gpusMax);
     }
   }
 

@@ -1,5 +1,7 @@
 package dev.tranche.webhook.nodes;
 
+import static dev.tranche.webhook.pod.PodView.text;
+
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.tranche.api.LabelOperator;
 import dev.tranche.webhook.pod.PodView;
@@ -85,8 +87,8 @@ public final class NodeSelection {
     json.path("values").forEach(value -> values.add(value.asText("")));
     return new Requirement(
         field,
-        json.path("key").asText(""),
-        json.path("operator").asText(""),
+        text(json, "key"),
+        text(json, "operator"),
         values,
         LabelOperator.number(json.path("values").path(0).asText("")));
   }

@@ -1,5 +1,7 @@
 package dev.tranche.webhook.nodes;
 
+import static dev.tranche.webhook.pod.PodView.text;
+
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.tranche.api.Taint;
 import io.fabric8.kubernetes.api.model.NodeSpec;
@@ -35,9 +37,9 @@ public record Taints(List<Taint> list) {
 
   private static boolean tolerates(JsonNode toleration, Taint taint) {
     return taint.toleratedBy(
-        toleration.path("key").asText(""),
-        toleration.path("operator").asText(""),
-        toleration.path("value").asText(""),
-        toleration.path("effect").asText(""));
+        text(toleration, "key"),
+        text(toleration, "operator"),
+        text(toleration, "value"),
+        text(toleration, "effect"));
   }
 }

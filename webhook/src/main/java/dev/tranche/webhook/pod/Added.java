@@ -35,7 +35,7 @@ public record Added(Set<JsonNode> requirements, String schedulerName) {
       JsonNode added = JSON.readTree(text);
       var requirements = new LinkedHashSet<JsonNode>();
       added.path("requirements").forEach(requirements::add);
-      return new Added(requirements, added.path("schedulerName").asText(""));
+      return new Added(requirements, PodView.text(added, "schedulerName"));
     } catch (JsonProcessingException notOurs) {
       return NOTHING;
     }
@@ -57,7 +57,7 @@ public record Added(Set<JsonNode> requirements, String schedulerName) {
   void removeFrom(JsonNode affinity, Predicate<String> labels) {
     Predicate<JsonNode> removed =
         expression ->
-            requirements.contains(expression) && labels.test(expression.path("key").asText(""));
+            requirements.contains(expression) && labels.test(PodView.text(expression, "key"));
     boolean anyNode = false;
     for (JsonNode term : PodView.requiredTerms(affinity)) {
       if (term.path("matchExpressions") instanceof ArrayNode expressions

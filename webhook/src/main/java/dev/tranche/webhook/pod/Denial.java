@@ -103,8 +103,8 @@ public enum Denial {
     this.template = template;
   }
 
-  public Problem of(Object... values) {
-    return new Problem(this, Printable.sentence(template, values));
+  public String of(Object... values) {
+    return Printable.sentence(template, values);
   }
 
   /** As metrics spell it. */

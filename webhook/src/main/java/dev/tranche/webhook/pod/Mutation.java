@@ -31,23 +31,5 @@ public sealed interface Mutation {
    * @param message one sentence or more: the value, what is wrong, what is allowed, an example
    * @param reason the reason, or the first of several, as metrics spell it
    */
-  record Denied(String message, String reason) implements Mutation {
-    /**
-     * @param problems not empty
-     */
-    public static Denied of(List<Problem> problems) {
-      List<String> distinct =
-          problems.stream()
-              .map(Problem::sentence)
-              .distinct()
-              .limit(Denial.PER_POD_MAX + 1L)
-              .toList();
-      boolean more = distinct.size() > Denial.PER_POD_MAX;
-      String sentences =
-          String.join(" ", distinct.subList(0, more ? Denial.PER_POD_MAX : distinct.size()));
-      return new Denied(
-          more ? sentences + " " + Denial.MORE.template() : sentences,
-          problems.getFirst().denial().toString());
-    }
-  }
+  record Denied(String message, String reason) implements Mutation {}
 }

@@ -8,7 +8,6 @@ import dev.tranche.api.Demand;
 import dev.tranche.api.Names;
 import dev.tranche.webhook.pod.PodView.Container;
 import java.util.LinkedHashMap;
-import java.util.List;
 import java.util.Map;
 import java.util.OptionalInt;
 import java.util.function.Predicate;
@@ -39,7 +38,7 @@ public record OwnersPod(
         (container, gpus) -> {
           JsonNode resources =
               spec.path(container.list()).path(container.index()).path("resources");
-          for (String section : List.of("limits", "requests")) {
+          for (String section : Container.SECTIONS) {
             if (resources.path(section) instanceof ObjectNode quantities
                 && quantities.has(resource)) {
               quantities.put(resource, String.valueOf(gpus));

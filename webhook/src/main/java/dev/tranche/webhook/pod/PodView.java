@@ -47,6 +47,8 @@ public final class PodView {
    * @param index its index in that list
    */
   public record Container(String list, int index, String name, Demand.Kind kind, JsonNode spec) {
+    public static final List<String> SECTIONS = List.of("limits", "requests");
+
     /** By its place: a pod has one container there, and JSON is slow to hash. */
     @Override
     public int hashCode() {
@@ -73,13 +75,13 @@ public final class PodView {
 
     /** Returns its limits and its requests. */
     public Stream<JsonNode> sections() {
-      return Stream.of("limits", "requests").map(spec.path("resources")::path);
+      return SECTIONS.stream().map(spec.path("resources")::path);
     }
 
     /** Returns the quantity of a resource that it requests, if that is not a whole number. */
     public Optional<String> partOf(String resource) {
       return sections()
-          .map(section -> section.path(resource).asText(""))
+          .map(section -> text(section, resource))
           .filter(
               text ->
                   Quantity.number(text)
@@ -100,7 +102,7 @@ public final class PodView {
     }
 
     public boolean privileged() {
-      return spec.path("securityContext").path("privileged").asBoolean(false);
+      return spec.path("securityContext").path("privileged").asBoolean();
     }
   }
 
@@ -138,12 +140,18 @@ public final class PodView {
             : JsonNodeFactory.instance.objectNode();
   }
 
+  /** Returns the text of a field of the spec. */
   public String text(String field) {
-    return spec().path(field).asText("");
+    return text(spec(), field);
+  }
+
+  /** Returns the text of a field; empty if there is none, or null. */
+  public static String text(JsonNode object, String field) {
+    return object.path(field).asText("");
   }
 
   public boolean isOfWindows() {
-    return spec().path("os").path("name").asText("").equals("windows");
+    return text(spec().path("os"), "name").equals("windows");
   }
 
   /** Whether something must remove a gate, and may choose nodes, before the pod is scheduled. */
@@ -224,10 +232,10 @@ public final class PodView {
               Demand.Kind kind =
                   !list.equals("initContainers")
                       ? Demand.Kind.APP
-                      : spec.path("restartPolicy").asText("").equals("Always")
+                      : text(spec, "restartPolicy").equals("Always")
                           ? Demand.Kind.SIDECAR
                           : Demand.Kind.INIT;
-              return new Container(list, index, spec.path("name").asText(""), kind, spec);
+              return new Container(list, index, text(spec, "name"), kind, spec);
             });
   }
 }

@@ -6,31 +6,30 @@ import dev.tranche.api.Printable;
 import dev.tranche.api.RequestBounds;
 import dev.tranche.webhook.pod.PodView.Container;
 import java.util.List;
-import java.util.Optional;
 
-/** Finds pods whose size would make the work on them more than linear. */
+/**
+ * Denies pods whose size would make the work on them more than linear. Each check returns whether
+ * it has denied the pod.
+ */
 public final class SizeLimits {
   private SizeLimits() {}
 
-  /** Returns the problem; empty if the pod is within the limits. */
-  public static Optional<Problem> tooLarge(PodView pod) {
-    List<Container> containers = pod.containers();
-    int count = containers.size() + pod.spec().path("ephemeralContainers").size();
-    if (count > RequestBounds.POD_CONTAINERS_MAX) {
-      return refuse(count + " containers", String.valueOf(RequestBounds.POD_CONTAINERS_MAX));
+  public static boolean denyLarge(PodView pod, Messages messages) {
+    int containers = pod.containers().size() + pod.spec().path("ephemeralContainers").size();
+    if (denied(containers, "containers", RequestBounds.POD_CONTAINERS_MAX, messages)) {
+      return true;
     }
-    for (Container container : containers) {
-      for (String section : List.of("limits", "requests")) {
+    for (Container container : pod.containers()) {
+      for (String section : Container.SECTIONS) {
         int resources = container.spec().path("resources").path(section).size();
         if (resources > RequestBounds.RESOURCES_MAX) {
-          return refuse(
-              "%d resources in %s of container \"%s\""
-                  .formatted(resources, section, Printable.value(container.name())),
-              String.valueOf(RequestBounds.RESOURCES_MAX));
+          String name = Printable.value(container.name());
+          String what = "resources in %s of container \"%s\"".formatted(section, name);
+          return denied(resources, what, RequestBounds.RESOURCES_MAX, messages);
         }
       }
     }
-    return tooMany(pod.spec(), pod.spec().path("affinity"));
+    return denyManyExpressions(pod.spec(), pod.spec().path("affinity"), messages);
   }
 
   /** Returns whether a pod has more containers than any pod that is admitted. */
@@ -41,23 +40,24 @@ public final class SizeLimits {
   }
 
   /**
-   * Finds requests of more replicas than any node has, or of more containers than are read.
+   * Denies requests of more replicas than any node has, or of more containers than are read.
    *
    * @param unit of the numbers that are requested
    */
-  public static Optional<Problem> aboveAnyNode(List<Demand.Request> requests, String unit) {
+  public static boolean denyAboveAnyNode(
+      List<Demand.Request> requests, String unit, Messages messages) {
     long count = requests.stream().filter(request -> request.replicas() > 0).count();
-    if (count > RequestBounds.CONTAINERS_MAX) {
-      return refuse(
-          count + " containers that request GPUs", String.valueOf(RequestBounds.CONTAINERS_MAX));
+    if (denied(count, "containers that request GPUs", RequestBounds.CONTAINERS_MAX, messages)) {
+      return true;
     }
     // The number of each container was read up to just above the maximum.
     long peak = Demand.peakReplicas(requests);
-    return peak > RequestBounds.REPLICAS_MAX
-        ? Optional.of(
-            Denial.ABOVE_ANY_NODE.of(
-                "at least %d %s".formatted(peak, unit), String.valueOf(RequestBounds.REPLICAS_MAX)))
-        : Optional.empty();
+    boolean above = peak > RequestBounds.REPLICAS_MAX;
+    if (above) {
+      String requested = "at least %d %s".formatted(peak, unit);
+      messages.deny(Denial.ABOVE_ANY_NODE, requested, RequestBounds.REPLICAS_MAX);
+    }
+    return above;
   }
 
   /**
@@ -66,7 +66,7 @@ public final class SizeLimits {
    *
    * @param affinity that the pod has, or will have
    */
-  public static Optional<Problem> tooMany(JsonNode spec, JsonNode affinity) {
+  public static boolean denyManyExpressions(JsonNode spec, JsonNode affinity, Messages messages) {
     int expressions = spec.path("nodeSelector").size();
     int values = 0;
     JsonNode terms = PodView.requiredTerms(affinity);
@@ -79,17 +79,15 @@ public final class SizeLimits {
         }
       }
     }
-    if (expressions > RequestBounds.EXPRESSIONS_MAX) {
-      return refuse(
-          expressions + " labels and terms and expressions of node affinity",
-          String.valueOf(RequestBounds.EXPRESSIONS_MAX));
-    }
-    return values > RequestBounds.VALUES_MAX
-        ? refuse(values + " values in node affinity", String.valueOf(RequestBounds.VALUES_MAX))
-        : Optional.empty();
+    String labels = "labels and terms and expressions of node affinity";
+    return denied(expressions, labels, RequestBounds.EXPRESSIONS_MAX, messages)
+        || denied(values, "values in node affinity", RequestBounds.VALUES_MAX, messages);
   }
 
-  private static Optional<Problem> refuse(String has, String most) {
-    return Optional.of(Denial.TOO_LARGE.of(has, most));
+  private static boolean denied(long count, String what, int most, Messages messages) {
+    if (count > most) {
+      messages.deny(Denial.TOO_LARGE, count + " " + what, most);
+    }
+    return count > most;
   }
 }

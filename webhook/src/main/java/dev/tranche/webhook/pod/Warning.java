@@ -39,8 +39,8 @@ public enum Warning {
       "this pod's schedulerName is \"%s\", so Tranche does not change this pod, and its %s has no"
           + " effect"),
   WHOLE_GPUS(
-      "container %s requests %s: %d and gets %d whole GPUs, counted as %d replicas of 1/%d GPU. For"
-          + " a share of a GPU, set %s"),
+      "container %s requests %s: %d and gets %3$d whole GPUs, counted as %d replicas of 1/%d GPU."
+          + " For a share of a GPU, set %s"),
   NUMBER_TAKEN_BACK(
       "container %s requests %s: %d, which Tranche had written for %d whole GPUs. Numbers are not"
           + " converted here, so it becomes %4$d again. For whole GPUs of Tranche's nodes set %s:"

@@ -2,6 +2,7 @@ package dev.tranche.webhook.request;
 
 import dev.tranche.api.Demand;
 import dev.tranche.api.Names;
+import dev.tranche.webhook.pod.Messages;
 import dev.tranche.webhook.pod.PodView;
 import dev.tranche.webhook.pod.PodView.Container;
 import dev.tranche.webhook.pod.Warning;
@@ -11,13 +12,11 @@ import java.util.Set;
 import java.util.stream.Stream;
 
 /**
- * The container that gets a share if the annotation names none. The choice is written to the pod as
- * {@code tranche.dev/gpu-container}: a webhook after ours may add containers, and the extender
- * reads the pod too.
- *
- * @param warning why this container was chosen, if the owner may have meant another
+ * Chooses the container that gets a share if the annotation names none. The choice is written to
+ * the pod as {@code tranche.dev/gpu-container}: a webhook after ours may add containers, and the
+ * extender reads the pod too.
  */
-public record GpuContainer(Container container, Optional<String> warning) {
+final class GpuContainer {
   /**
    * Names the container that kubectl logs and kubectl exec use by default. Istio and Linkerd write
    * this annotation when they inject: it then names the first container, not the owner's choice.
@@ -47,19 +46,22 @@ public record GpuContainer(Container container, Optional<String> warning) {
           "queue-proxy",
           "otc-container");
 
+  private GpuContainer() {}
+
   /**
    * Chooses a container; empty if the pod has no app container. A container that requests the
    * resource states that it is the one, also as a native sidecar. A LimitRange's number states
-   * nothing.
+   * nothing. Warns if the owner may have meant another.
    */
-  static Optional<GpuContainer> choose(PodView pod, String resource) {
+  static Optional<Container> choose(PodView pod, String resource, Messages messages) {
     List<Container> apps =
         pod.containers().stream().filter(c -> c.kind() == Demand.Kind.APP).toList();
     List<Container> ofLimitRange = pod.withNumberOfLimitRange(resource);
     List<Container> requesting =
         pod.containers().stream()
             .filter(c -> c.kind() != Demand.Kind.INIT && c.requested(resource) > 0)
-            .filter(c -> !hasOwnShare(pod, c) && !ofLimitRange.contains(c))
+            .filter(c -> !Demand.hasOwnShare(c.name(), pod.annotations()))
+            .filter(c -> !ofLimitRange.contains(c))
             .toList();
     // A pod of proxies alone is a gateway, whose proxy is the application.
     List<Container> possible =
@@ -70,20 +72,16 @@ public record GpuContainer(Container container, Optional<String> warning) {
     String named = pod.annotations().getOrDefault(DEFAULT_CONTAINER, "");
     Optional<Container> byDefault =
         possible.stream().filter(c -> c.name().equals(named)).findFirst();
-    return byDefault
-        .or(() -> possible.stream().findFirst())
-        .map(
-            c ->
-                new GpuContainer(
-                    c,
-                    possible.size() > 1
-                        ? Optional.of(chosenOfSeveral(c, possible.size(), byDefault.isPresent()))
-                        : requesting.isEmpty() ? skipped(c, apps) : Optional.empty()));
-  }
-
-  private static boolean hasOwnShare(PodView pod, Container container) {
-    return pod.annotations().containsKey(Names.GPU_FRACTION_OF + container.name())
-        || pod.annotations().containsKey(Names.GPU_MEMORY_OF + container.name());
+    Optional<Container> chosen = byDefault.or(() -> possible.stream().findFirst());
+    String name = chosen.map(Container::name).orElse("");
+    if (possible.size() > 1 && byDefault.isPresent()) {
+      messages.warn(Warning.DEFAULT_CONTAINER_CHOSEN, name, DEFAULT_CONTAINER, Names.GPU_CONTAINER);
+    } else if (possible.size() > 1) {
+      messages.warn(Warning.CONTAINER_CHOSEN, name, possible.size(), Names.GPU_CONTAINER);
+    } else if (requesting.isEmpty() && chosen.isPresent()) {
+      warnOfSkipped(chosen.get(), apps.getFirst(), messages);
+    }
+    return chosen;
   }
 
   /** A privileged container can have no share: it has all GPUs. */
@@ -91,23 +89,14 @@ public record GpuContainer(Container container, Optional<String> warning) {
     return !INJECTED.contains(container.name()) && !container.privileged();
   }
 
-  private static String chosenOfSeveral(Container chosen, int possible, boolean byDefault) {
-    return byDefault
-        ? Warning.DEFAULT_CONTAINER_CHOSEN.of(chosen.name(), DEFAULT_CONTAINER, Names.GPU_CONTAINER)
-        : Warning.CONTAINER_CHOSEN.of(chosen.name(), possible, Names.GPU_CONTAINER);
-  }
-
-  private static Optional<String> skipped(Container chosen, List<Container> apps) {
-    Container first = apps.getFirst();
-    return first.equals(chosen)
-        ? Optional.empty()
-        : Optional.of(
-            Warning.CONTAINER_SKIPPED.of(
-                chosen.name(),
-                first.name(),
-                first.privileged()
-                    ? "is privileged and can have no share"
-                    : "is added by a webhook and uses no GPU",
-                Names.GPU_CONTAINER));
+  private static void warnOfSkipped(Container chosen, Container first, Messages messages) {
+    if (!first.equals(chosen)) {
+      String why =
+          first.privileged()
+              ? "is privileged and can have no share"
+              : "is added by a webhook and uses no GPU";
+      messages.warn(
+          Warning.CONTAINER_SKIPPED, chosen.name(), first.name(), why, Names.GPU_CONTAINER);
+    }
   }
 }

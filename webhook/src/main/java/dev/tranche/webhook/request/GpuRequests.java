@@ -25,7 +25,7 @@ import java.util.stream.Collectors;
  * @param count the number of different GPUs on which each share is requested
  * @param chosen the container of a share that names none
  */
-public record GpuRequests(List<Request> requests, int count, Optional<GpuContainer> chosen) {
+public record GpuRequests(List<Request> requests, int count, Optional<Container> chosen) {
   /** None at all. */
   public static final GpuRequests NONE = new GpuRequests(List.of(), 1, Optional.empty());
 
@@ -111,11 +111,11 @@ public record GpuRequests(List<Request> requests, int count, Optional<GpuContain
    */
   public static GpuRequests read(PodView pod, String resource, Messages messages) {
     Map<String, String> annotations = pod.annotations();
-    Optional<GpuContainer> chosen = chosen(pod, resource);
+    Optional<Container> chosen = chosen(pod, resource, messages);
     var requests = new ArrayList<Request>();
     annotations.forEach(
         (key, value) -> {
-          if (Names.requestsShare(key) && !messages.isFull()) {
+          if (Names.requestsShare(key)) {
             target(pod, chosen, key, annotations, messages)
                 .flatMap(container -> request(container, key, value, messages))
                 .ifPresent(requests::add);
@@ -143,7 +143,7 @@ public record GpuRequests(List<Request> requests, int count, Optional<GpuContain
       Optional<String> part = container.partOf(resource);
       if (part.isPresent()) {
         // Kubernetes refuses it too, but would only read the whole number that is written instead.
-        messages.deny(Denial.PLAIN_NOT_WHOLE.of(container.name(), resource, part.get()));
+        messages.deny(Denial.PLAIN_NOT_WHOLE, container.name(), resource, part.get());
       } else if (container.requested(resource) > 0) {
         Optional<Request> copied = copied(pod, container, before, resource);
         long gpus = container.requested(resource);
@@ -151,9 +151,9 @@ public record GpuRequests(List<Request> requests, int count, Optional<GpuContain
           all.add(copied.get());
         } else if (gpus > RequestBounds.GPUS_MAX) {
           messages.deny(
-              Denial.ABOVE_ANY_NODE.of(
-                  "%d GPUs in container \"%s\"".formatted(gpus, Printable.value(container.name())),
-                  RequestBounds.GPUS_MAX + " GPUs"));
+              Denial.ABOVE_ANY_NODE,
+              "%d GPUs in container \"%s\"".formatted(gpus, Printable.value(container.name())),
+              RequestBounds.GPUS_MAX + " GPUs");
         } else {
           var wanted = new Wanted.Gpus((int) gpus);
           all.add(new Request(container, wanted, resource, String.valueOf(gpus)));
@@ -188,17 +188,17 @@ public record GpuRequests(List<Request> requests, int count, Optional<GpuContain
       return annotations;
     }
     var written = new HashMap<>(annotations);
-    written.put(Names.GPU_CONTAINER, chosen.get().container().name());
+    written.put(Names.GPU_CONTAINER, chosen.get().name());
     return written;
   }
 
   /** Chooses the container for unnamed shares; empty if every share names its container. */
-  private static Optional<GpuContainer> chosen(PodView pod, String resource) {
+  private static Optional<Container> chosen(PodView pod, String resource, Messages messages) {
     Map<String, String> annotations = pod.annotations();
     boolean needed =
         annotations.keySet().stream().anyMatch(GpuRequests::namesNoContainer)
             && !annotations.containsKey(Names.GPU_CONTAINER);
-    return needed ? GpuContainer.choose(pod, resource) : Optional.empty();
+    return needed ? GpuContainer.choose(pod, resource, messages) : Optional.empty();
   }
 
   /** The first annotation that asks for a share. */
@@ -212,7 +212,7 @@ public record GpuRequests(List<Request> requests, int count, Optional<GpuContain
 
   private static Optional<Container> target(
       PodView pod,
-      Optional<GpuContainer> chosen,
+      Optional<Container> chosen,
       String key,
       Map<String, String> annotations,
       Messages messages) {
@@ -221,7 +221,7 @@ public record GpuRequests(List<Request> requests, int count, Optional<GpuContain
             ? annotations.get(Names.GPU_CONTAINER)
             : key.substring(key.indexOf('.', "tranche.dev/".length()) + 1);
     if (named == null) {
-      return chosen.map(GpuContainer::container);
+      return chosen;
     }
     return checkContainer(pod, namesNoContainer(key) ? Names.GPU_CONTAINER : key, named, messages);
   }
@@ -236,7 +236,7 @@ public record GpuRequests(List<Request> requests, int count, Optional<GpuContain
               .limit(CONTAINERS_NAMED_MAX)
               .map(c -> Printable.value(c.name()))
               .collect(Collectors.joining(", "));
-      messages.deny(Denial.NO_SUCH_CONTAINER.of(key, Printable.value(named), names));
+      messages.deny(Denial.NO_SUCH_CONTAINER, key, Printable.value(named), names);
     }
     return target;
   }
@@ -252,7 +252,7 @@ public record GpuRequests(List<Request> requests, int count, Optional<GpuContain
     return switch (Fraction.parse(value)) {
       case Fraction.Parsed.Valid(GpuPart share) -> Optional.of(new Wanted.Share(share));
       case Fraction.Parsed.Malformed(String reason) -> {
-        messages.deny(Denial.FRACTION_MALFORMED.of(key, reason));
+        messages.deny(Denial.FRACTION_MALFORMED, key, reason);
         yield Optional.empty();
       }
     };
@@ -265,7 +265,7 @@ public record GpuRequests(List<Request> requests, int count, Optional<GpuContain
       return Optional.of(new Wanted.Memory(bytes));
     }
     Denial denial = bytes < 1 ? Denial.MEMORY_MALFORMED : Denial.MEMORY_TOO_SMALL;
-    messages.deny(denial.of(key, Printable.value(value)));
+    messages.deny(denial, key, Printable.value(value));
     return Optional.empty();
   }
 
@@ -277,8 +277,7 @@ public record GpuRequests(List<Request> requests, int count, Optional<GpuContain
     int count = text.matches("[1-9]\\d{0,3}") ? Integer.parseInt(text) : 0;
     if (count < 1 || count > RequestBounds.GPUS_MAX) {
       messages.deny(
-          Denial.COUNT_MALFORMED.of(
-              Names.GPU_COUNT, Printable.value(text), RequestBounds.GPUS_MAX));
+          Denial.COUNT_MALFORMED, Names.GPU_COUNT, Printable.value(text), RequestBounds.GPUS_MAX);
       return 1;
     }
     return count;
@@ -290,12 +289,12 @@ public record GpuRequests(List<Request> requests, int count, Optional<GpuContain
       boolean several =
           request.wanted() instanceof Wanted.Share(GpuPart part) && part.exceedsOneGpu();
       if (count > 1 && several) {
-        messages.deny(Denial.COUNT_WITH_WHOLE_GPUS.of(Names.GPU_COUNT, count, request.text()));
+        messages.deny(Denial.COUNT_WITH_WHOLE_GPUS, Names.GPU_COUNT, count, request.text());
       }
       Request other = first.putIfAbsent(request.container(), request);
       if (other != null) {
         messages.deny(
-            Denial.DUPLICATE_REQUEST.of(other.key(), request.key(), request.container().name()));
+            Denial.DUPLICATE_REQUEST, other.key(), request.key(), request.container().name());
       }
     }
   }
@@ -312,8 +311,7 @@ public record GpuRequests(List<Request> requests, int count, Optional<GpuContain
             (key, accompanied) -> {
               String text = annotations.get(key);
               if (text != null && !accompanied) {
-                messages.deny(
-                    Denial.MISSING_SHARE.of(key, Printable.value(text), Names.GPU_FRACTION));
+                messages.deny(Denial.MISSING_SHARE, key, Printable.value(text), Names.GPU_FRACTION);
               }
             });
   }

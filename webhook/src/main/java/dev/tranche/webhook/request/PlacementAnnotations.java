@@ -59,13 +59,15 @@ public final class PlacementAnnotations {
   public static void check(Map<String, String> annotations, Messages messages) {
     String placement = annotations.get(Names.GPU_PLACEMENT);
     if (placement != null && !PLACEMENTS.contains(placement)) {
-      messages.deny(Denial.PLACEMENT_UNKNOWN.of(Names.GPU_PLACEMENT, Printable.value(placement)));
+      messages.deny(Denial.PLACEMENT_UNKNOWN, Names.GPU_PLACEMENT, Printable.value(placement));
     }
     String plain = annotations.get(Names.PLAIN_REQUESTS);
     if (plain != null && !plain.equals(Names.UNCHANGED)) {
       messages.deny(
-          Denial.PLAIN_REQUESTS_UNKNOWN.of(
-              Names.PLAIN_REQUESTS, Printable.value(plain), Names.UNCHANGED));
+          Denial.PLAIN_REQUESTS_UNKNOWN,
+          Names.PLAIN_REQUESTS,
+          Printable.value(plain),
+          Names.UNCHANGED);
     }
     checkList(annotations, Names.GPU_MODEL, MODEL, "Tesla-T4,!NVIDIA-A10", messages);
     checkList(annotations, Names.GPU_UUID, UUID, "GPU-6e2f…,!GPU-91ab…", messages);
@@ -80,16 +82,16 @@ public final class PlacementAnnotations {
     for (Map.Entry<String, String> annotation : pod.annotations().entrySet()) {
       String key = annotation.getKey();
       boolean named = key.startsWith(Names.GPU_MEMORY_LIMIT_OF);
-      if ((named || key.equals(Names.GPU_MEMORY_LIMIT)) && !messages.isFull()) {
+      if (named || key.equals(Names.GPU_MEMORY_LIMIT)) {
         if (named) {
           GpuRequests.checkContainer(
               pod, key, key.substring(Names.GPU_MEMORY_LIMIT_OF.length()), messages);
         }
         OptionalLong bytes = LimitRequest.parse(annotation.getValue());
         if (bytes.isEmpty()) {
-          messages.deny(Denial.LIMIT_MALFORMED.of(key, Printable.value(annotation.getValue())));
+          messages.deny(Denial.LIMIT_MALFORMED, key, Printable.value(annotation.getValue()));
         } else if (bytes.getAsLong() == LimitRequest.NONE && !optOut) {
-          messages.deny(Denial.LIMIT_OPT_OUT.of(key));
+          messages.deny(Denial.LIMIT_OPT_OUT, key);
         }
       }
     }
@@ -100,8 +102,7 @@ public final class PlacementAnnotations {
     annotations.keySet().stream()
         .filter(k -> k.startsWith(PREFIX) && !KNOWN.contains(k) && !isOfContainer(k))
         .limit(WARNINGS_MAX)
-        .map(key -> Warning.UNKNOWN.of(key, PREFIX, WRITTEN_BY_USERS))
-        .forEach(messages::warn);
+        .forEach(key -> messages.warn(Warning.UNKNOWN, key, PREFIX, WRITTEN_BY_USERS));
   }
 
   private static boolean isOfContainer(String key) {
@@ -112,8 +113,7 @@ public final class PlacementAnnotations {
   public static void warnOfNoEffect(Map<String, String> annotations, Messages messages) {
     Stream.concat(PLACEMENT_KEYS.stream(), Stream.of(Names.GPU_MEMORY_LIMIT))
         .filter(annotations::containsKey)
-        .map(key -> Warning.NO_EFFECT.of(key, Names.GPU_FRACTION))
-        .forEach(messages::warn);
+        .forEach(key -> messages.warn(Warning.NO_EFFECT, key, Names.GPU_FRACTION));
   }
 
   private static void checkList(
@@ -130,17 +130,17 @@ public final class PlacementAnnotations {
     if (items.length > RequestBounds.ALLOW_LIST_ENTRIES_MAX
         || text.length() > RequestBounds.ALLOW_LIST_CHARS_MAX) {
       messages.deny(
-          Denial.LIST_TOO_LONG.of(
-              key,
-              Printable.value(text),
-              RequestBounds.ALLOW_LIST_ENTRIES_MAX,
-              RequestBounds.ALLOW_LIST_CHARS_MAX));
+          Denial.LIST_TOO_LONG,
+          key,
+          Printable.value(text),
+          RequestBounds.ALLOW_LIST_ENTRIES_MAX,
+          RequestBounds.ALLOW_LIST_CHARS_MAX);
       return;
     }
     for (String item : items) {
       String entry = item.strip();
       if (!pattern.matcher(entry).matches()) {
-        messages.deny(Denial.LIST_MALFORMED.of(key, Printable.value(entry), example));
+        messages.deny(Denial.LIST_MALFORMED, key, Printable.value(entry), example);
         return;
       }
     }

@@ -9,20 +9,20 @@ import dev.tranche.webhook.guard.Verdict;
 import dev.tranche.webhook.metrics.ReviewKind;
 import dev.tranche.webhook.metrics.WebhookMetrics;
 import dev.tranche.webhook.metrics.WebhookMetrics.Outcome;
+import dev.tranche.webhook.pod.Messages;
 import dev.tranche.webhook.pod.Mutation;
 import dev.tranche.webhook.pod.PodView;
-import dev.tranche.webhook.pod.Problem;
 import dev.tranche.webhook.pod.SizeLimits;
 import dev.tranche.webhook.review.ReviewReader.Raw;
-import java.util.List;
-import java.util.Optional;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** Keeps pods from GPUs that they did not ask for. */
 public final class GuardHandler extends PodReviewHandler {
   private static final String FAILED =
-      "Tranche's guard failed on this pod because of a bug, so it is denied; ask your administrator to read the webhook's log and to exempt the namespace for now (label tranche.dev/guard: exempt).";
+      "Tranche's guard failed on this pod because of a bug, so it is denied; ask your administrator"
+          + " to read the webhook's log and to exempt the namespace for now (label"
+          + " tranche.dev/guard: exempt).";
   private static final Logger LOG = LoggerFactory.getLogger(GuardHandler.class);
 
   private final Guard guard;
@@ -71,10 +71,9 @@ public final class GuardHandler extends PodReviewHandler {
         review.createsPod()
             ? GuardedPod.created(review.namespace(), review.object())
             : new GuardedPod(review.namespace(), new PodView(review.object()), review.oldObject());
-    Optional<Problem> tooLarge =
-        mode == GuardMode.AUDIT ? Optional.empty() : SizeLimits.tooLarge(pod.view());
-    if (tooLarge.isPresent()) {
-      return Verdict.of(Mutation.Denied.of(List.of(tooLarge.get())));
+    var messages = new Messages();
+    if (mode != GuardMode.AUDIT && SizeLimits.denyLarge(pod.view(), messages)) {
+      return Verdict.of(messages.denial());
     }
     Verdict verdict = guard.judge(pod, mode);
     for (FindingOutcome found : verdict.found()) {

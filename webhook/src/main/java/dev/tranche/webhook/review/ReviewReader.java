@@ -1,5 +1,6 @@
 package dev.tranche.webhook.review;
 
+import static dev.tranche.webhook.pod.PodView.text;
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 
 import com.fasterxml.jackson.core.JsonFactory;
@@ -56,11 +57,11 @@ final class ReviewReader {
      */
     record Request(JsonNode request) implements Raw {
       String uid() {
-        return request.path("uid").asText("");
+        return text(request, "uid");
       }
 
       String namespace() {
-        return request.path("namespace").asText("");
+        return text(request, "namespace");
       }
 
       /** Missing or null if the review has none; the same holds for {@link #oldObject}. */
@@ -73,7 +74,7 @@ final class ReviewReader {
       }
 
       boolean dryRun() {
-        return request.path("dryRun").asBoolean(false);
+        return request.path("dryRun").asBoolean();
       }
 
       /** Whether it creates a pod. */
@@ -98,9 +99,9 @@ final class ReviewReader {
       }
 
       private boolean isOf(String operation, String subResource) {
-        return request.path("operation").asText("").equals(operation)
-            && request.path("resource").path("resource").asText("").equals("pods")
-            && request.path("subResource").asText("").equals(subResource);
+        return text(request, "operation").equals(operation)
+            && text(request.path("resource"), "resource").equals("pods")
+            && text(request, "subResource").equals(subResource);
       }
 
       /**
@@ -109,7 +110,7 @@ final class ReviewReader {
        */
       String podName() {
         JsonNode metadata = object().path("metadata");
-        String name = metadata.path("name").asText(metadata.path("generateName").asText("") + "*");
+        String name = metadata.path("name").asText(text(metadata, "generateName") + "*");
         return Printable.name(namespace()) + "/" + Printable.name(name);
       }
     }
@@ -132,7 +133,7 @@ final class ReviewReader {
     try {
       JsonNode review = JSON.readTree(body);
       var request = new Raw.Request(review.path("request"));
-      String apiVersion = review.path("apiVersion").asText("");
+      String apiVersion = text(review, "apiVersion");
       return apiVersion.equals(AdmissionReview.API_VERSION) && !request.uid().isEmpty()
           ? request
           : new Raw.Malformed(
@@ -141,11 +142,9 @@ final class ReviewReader {
     } catch (StreamConstraintsException large) {
       return unread(
           body,
-          Denial.TOO_LARGE
-              .of(
-                  "more values or levels than the guard checks",
-                  "%d names and values, and %d levels".formatted(TOKENS_MAX, DEPTH_MAX))
-              .sentence());
+          Denial.TOO_LARGE.of(
+              "more values or levels than the guard checks",
+              "%d names and values, and %d levels".formatted(TOKENS_MAX, DEPTH_MAX)));
     } catch (IOException broken) {
       String cause =
           broken instanceof JsonProcessingException of
