@@ -45,7 +45,7 @@ class LimitsPageTest {
           new Size("connections from one address", "extender/ReadApi", "PROXIED"),
           new Size("connections from one address", "extender/StreamServer", "LIMITS"),
           new Size("connections from one address", "extender/VerbServer", "REMOTE"),
-          new Size("connections from one address", "webhook/AdmissionVerticle", "LIMITS"));
+          new Size("connections from one address", "webhook/AdmissionServer", "LIMITS"));
 
   /** A number, a number of KiB or MiB, or limits of connections, of which the second counts. */
   private static final String VALUE =

@@ -391,7 +391,7 @@ public final class Extender implements AutoCloseable {
         .deployVerticle(streamServer)
         .onSuccess(deployed -> startWatchesAndPorts())
         .compose(deployed -> config.verbsTls() ? Future.succeededFuture() : serveVerbs(null, null))
-        .compose(listening -> ops.port(loop, this::probe).listen(opsPort, config.metrics()))
+        .compose(listening -> ops.port(this::probe).listen(opsPort, config.metrics()))
         .onSuccess(
             server -> {
               opsServer = server;

@@ -8,7 +8,6 @@ import dev.tranche.process.loop.LoopWatch;
 import dev.tranche.process.meters.Failures;
 import dev.tranche.process.meters.Meters;
 import dev.tranche.process.ops.OpsPort;
-import dev.tranche.process.ops.Probe;
 import dev.tranche.webhook.compat.SharingSystem;
 import dev.tranche.webhook.events.AdmissionEvents;
 import dev.tranche.webhook.guard.Guard;
@@ -20,9 +19,10 @@ import dev.tranche.webhook.mutate.MutationRules.PlainRequests;
 import dev.tranche.webhook.mutate.PodMutator;
 import dev.tranche.webhook.mutate.PodUpdate;
 import dev.tranche.webhook.nodes.ClusterWatch;
-import dev.tranche.webhook.review.AdmissionVerticle;
+import dev.tranche.webhook.review.AdmissionServer;
 import dev.tranche.webhook.review.FractionHandler;
 import dev.tranche.webhook.review.GuardHandler;
+import dev.tranche.webhook.review.ReviewBodyReader;
 import dev.tranche.webhook.review.ReviewHandler;
 import dev.tranche.webhook.review.UpdateHandler;
 import dev.tranche.webhook.tls.CertificateController;
@@ -63,7 +63,7 @@ final class Webhook {
   private final AdmissionEvents events;
   private final Readiness readiness;
   private final CertificateController certificateController;
-  private volatile @Nullable AdmissionVerticle admission;
+  private volatile @Nullable AdmissionServer admission;
   private volatile int metricsPort = -1;
   private final AtomicLong reconciliations = new AtomicLong();
 
@@ -109,7 +109,7 @@ final class Webhook {
   Future<Void> start() {
     var port = new ListeningPort(vertx, transport, "metrics", ConnectionLimits.METRICS);
     metrics.connections(port);
-    return opsPort(registry, readiness)
+    return new OpsPort(registry::scrape, readiness::probe)
         .listen(port, config.metrics())
         .onSuccess(
             server -> {
@@ -121,14 +121,9 @@ final class Webhook {
         .mapEmpty();
   }
 
-  /** Any answer to the first probe shows that the process is alive. */
-  static OpsPort opsPort(PrometheusMeterRegistry registry, Readiness readiness) {
-    return new OpsPort(registry::scrape, () -> Probe.ALIVE, readiness::probe);
-  }
-
   /** Called on the CertificateController's thread, so one call at a time. */
   private void onReconciled(TlsState state) {
-    AdmissionVerticle serving = admission;
+    AdmissionServer serving = admission;
     if (serving == null) {
       listen(state.webhook());
     } else {
@@ -139,16 +134,17 @@ final class Webhook {
   }
 
   private void listen(TlsKeyPair pair) {
-    var verticle =
-        new AdmissionVerticle(
-            new ListeningPort(vertx, transport, "admission", AdmissionVerticle.LIMITS),
-            SocketAddress.inetSocketAddress(config.listen().port(), config.listen().host()),
+    var server =
+        new AdmissionServer(
+            new ListeningPort(vertx, transport, "admission", AdmissionServer.LIMITS),
             entries(),
-            BODY_MS_MAX,
+            new ReviewBodyReader(vertx, BODY_MS_MAX, metrics),
             metrics,
             pair);
-    await(vertx.deployVerticle(verticle));
-    admission = verticle;
+    await(
+        server.listen(
+            SocketAddress.inetSocketAddress(config.listen().port(), config.listen().host())));
+    admission = server;
     LOG.info("serving on {} with {}", config.listen(), pair);
   }
 
@@ -206,7 +202,7 @@ final class Webhook {
   /** Becomes unready before it stops serving, since Services take a moment to remove this pod. */
   void stop() {
     readiness.draining();
-    AdmissionVerticle serving = admission;
+    AdmissionServer serving = admission;
     try {
       if (serving != null) {
         serving.startDrain();
@@ -226,7 +222,7 @@ final class Webhook {
   }
 
   int port() {
-    AdmissionVerticle serving = admission;
+    AdmissionServer serving = admission;
     return serving == null ? -1 : serving.port();
   }
 

@@ -1,7 +1,7 @@
 /**
  * The admission webhook, which turns a pod's fractions of a GPU into replicas. {@link
  * dev.tranche.webhook.mutate.PodMutator} decides, and {@link
- * dev.tranche.webhook.review.AdmissionVerticle} receives the reviews.
+ * dev.tranche.webhook.review.AdmissionServer} receives the reviews.
  */
 @NullMarked
 package dev.tranche.webhook;

@@ -3,9 +3,11 @@ package dev.tranche.webhook;
 import dev.tranche.process.listen.ConnectionLimits;
 import dev.tranche.process.listen.LimitedTransport;
 import dev.tranche.process.listen.ListeningPort;
+import dev.tranche.process.ops.OpsPort;
 import dev.tranche.process.settings.HostPort;
 import dev.tranche.webhook.metrics.WebhookMetrics;
-import dev.tranche.webhook.review.AdmissionVerticle;
+import dev.tranche.webhook.review.AdmissionServer;
+import dev.tranche.webhook.review.ReviewBodyReader;
 import dev.tranche.webhook.review.ReviewHandler;
 import dev.tranche.webhook.tls.Pairs;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
@@ -41,18 +43,17 @@ final class FloodedPorts {
     var metrics = new WebhookMetrics(registry);
     ReviewHandler echo = body -> new ReviewHandler.Answer.Review(Buffer.buffer(body));
     var admission =
-        new AdmissionVerticle(
-            new ListeningPort(vertx, transport, "admission", AdmissionVerticle.LIMITS),
-            SocketAddress.inetSocketAddress(0, "127.0.0.1"),
+        new AdmissionServer(
+            new ListeningPort(vertx, transport, "admission", AdmissionServer.LIMITS),
             Map.of("/review", echo),
-            patient ? PATIENT_MS : 8_000,
+            new ReviewBodyReader(vertx, patient ? PATIENT_MS : 8_000, metrics),
             metrics,
             Pairs.serving("localhost"));
-    vertx.deployVerticle(admission).await();
+    admission.listen(SocketAddress.inetSocketAddress(0, "127.0.0.1")).await();
     var listening = new ListeningPort(vertx, transport, "metrics", ConnectionLimits.METRICS);
     metrics.connections(listening);
     var admin =
-        Webhook.opsPort(registry, new Readiness(Optional::empty, InstantSource.system()))
+        new OpsPort(registry::scrape, new Readiness(Optional::empty, InstantSource.system())::probe)
             .listen(listening, new HostPort("127.0.0.1", 0))
             .await();
     System.out.println("ports " + admission.port() + " " + admin.actualPort());

@@ -10,7 +10,7 @@ import dev.tranche.process.listen.ClientSockets;
 import dev.tranche.process.listen.ConnectionLimits;
 import dev.tranche.process.listen.Flood;
 import dev.tranche.process.listen.ImageProcess;
-import dev.tranche.webhook.review.AdmissionVerticle;
+import dev.tranche.webhook.review.AdmissionServer;
 import dev.tranche.webhook.review.ReviewBodyReader;
 import java.io.IOException;
 import java.net.Socket;
@@ -31,7 +31,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** All that the ports allow at once, opened against a JVM with the options of the image. */
 @Tag("slow")
 class FloodedPortsIT {
-  private static final ConnectionLimits REVIEWS = AdmissionVerticle.LIMITS;
+  private static final ConnectionLimits REVIEWS = AdmissionServer.LIMITS;
 
   private static final ConnectionLimits METRICS = ConnectionLimits.METRICS;
 

@@ -69,9 +69,8 @@ public final class OpsRoutes {
     this.inspections = inspections;
   }
 
-  public OpsPort port(Loop loop, Supplier<Future<Probe>> ready) {
-    // The process is healthy if the loop that decides still runs.
-    return new OpsPort(this::metrics, () -> loop.submit(() -> Probe.ALIVE), ready);
+  public OpsPort port(Supplier<Future<Probe>> ready) {
+    return new OpsPort(this::metrics, ready);
   }
 
   private void metrics(HttpServerRequest call) {

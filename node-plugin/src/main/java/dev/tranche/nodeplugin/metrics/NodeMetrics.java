@@ -69,7 +69,7 @@ public final class NodeMetrics extends Meters {
       Vertx vertx, LimitedTransport transport, HostPort at, Supplier<Probe> readiness) {
     var port = new ListeningPort(vertx, transport, "metrics", ConnectionLimits.METRICS);
     connections(port);
-    return new OpsPort(this::scrape, () -> Probe.ALIVE, readiness).listen(port, at);
+    return new OpsPort(this::scrape, readiness).listen(port, at);
   }
 
   /** Returns where unexpected errors of one GPU, or in one task, are counted. */

@@ -12,8 +12,13 @@ import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Serves /metrics, /healthz and /readyz over plain HTTP. */
-public final class OpsPort {
+/**
+ * Serves /metrics, /healthz and /readyz over plain HTTP. Any answer of /healthz shows that the
+ * process is alive.
+ *
+ * @param metrics answers a scrape
+ */
+public record OpsPort(Handler<HttpServerRequest> metrics, Supplier<Future<Probe>> readiness) {
   /** The type of what Prometheus scrapes. */
   public static final String METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
@@ -26,27 +31,10 @@ public final class OpsPort {
 
   private static final Logger LOG = LoggerFactory.getLogger(OpsPort.class);
 
-  private final Handler<HttpServerRequest> metrics;
-  private final Supplier<Future<Probe>> health;
-  private final Supplier<Future<Probe>> readiness;
-
-  /**
-   * @param metrics answers a scrape
-   */
-  public OpsPort(
-      Handler<HttpServerRequest> metrics,
-      Supplier<Future<Probe>> health,
-      Supplier<Future<Probe>> readiness) {
-    this.metrics = metrics;
-    this.health = health;
-    this.readiness = readiness;
-  }
-
   /** Creates a port whose probes and metrics are answered at once, on its event loop. */
-  public OpsPort(Supplier<String> metrics, Supplier<Probe> health, Supplier<Probe> readiness) {
+  public OpsPort(Supplier<String> metrics, Supplier<Probe> readiness) {
     this(
         request -> request.response().putHeader("content-type", METRICS_TYPE).end(metrics.get()),
-        () -> Future.succeededFuture(health.get()),
         () -> Future.succeededFuture(readiness.get()));
   }
 
@@ -58,17 +46,14 @@ public final class OpsPort {
   private void handle(HttpServerRequest request) {
     switch (request.path()) {
       case "/metrics" -> metrics.handle(request);
-      case "/healthz" -> probe(request, health);
-      case "/readyz" -> probe(request, readiness);
+      case "/healthz" -> answer(request, 200, "ok");
+      case "/readyz" ->
+          readiness
+              .get()
+              .onSuccess(now -> answer(request, now.passed() ? 200 : 503, now.text()))
+              .onFailure(bug -> failed(request, bug));
       case null, default -> answer(request, 404, "the pages are /metrics, /healthz and /readyz");
     }
-  }
-
-  private static void probe(HttpServerRequest request, Supplier<Future<Probe>> probe) {
-    probe
-        .get()
-        .onSuccess(now -> answer(request, now.passed() ? 200 : 503, now.text()))
-        .onFailure(bug -> failed(request, bug));
   }
 
   /** Answers that a page could not be made. */

@@ -53,7 +53,7 @@ public final class ReviewBodyReader {
   /**
    * @param bodyMsMax from a request's head to the end of its body
    */
-  ReviewBodyReader(Vertx vertx, long bodyMsMax, WebhookMetrics metrics) {
+  public ReviewBodyReader(Vertx vertx, long bodyMsMax, WebhookMetrics metrics) {
     this.vertx = vertx;
     this.bodyMsMax = bodyMsMax;
     this.metrics = metrics;
