@@ -90,7 +90,7 @@ public record Demand(String resource, int replicasPerGpu, List<Container> contai
       Map<String, String> annotations) {
     Map<String, Integer> wholeGpus = wholeGpus(annotations);
     String target = unnamedTarget(requests, annotations);
-    int count = count(annotations);
+    int count = Math.max(1, Quantity.positive(annotations.getOrDefault(Names.GPU_COUNT, "")));
     var containers = new ArrayList<Container>();
     for (Request request : requests) {
       if (request.replicas() > 0) {
@@ -158,9 +158,8 @@ public record Demand(String resource, int replicasPerGpu, List<Container> contai
     for (String entry : annotation.split(",", -1)) {
       int equals = entry.indexOf('=');
       if (equals > 0) {
-        String number = entry.substring(equals + 1);
-        boolean valid = number.matches("[1-9]\\d{0,3}");
-        gpus.putIfAbsent(entry.substring(0, equals), valid ? Integer.parseInt(number) : 0);
+        int number = Quantity.positive(entry.substring(equals + 1));
+        gpus.putIfAbsent(entry.substring(0, equals), number);
       }
     }
     return gpus;
@@ -178,11 +177,6 @@ public record Demand(String resource, int replicasPerGpu, List<Container> contai
     boolean unnamed =
         annotations.containsKey(Names.GPU_FRACTION) || annotations.containsKey(Names.GPU_MEMORY);
     return unnamed ? fractionTarget(requests, annotations).orElse(null) : null;
-  }
-
-  private static int count(Map<String, String> annotations) {
-    String count = annotations.get(Names.GPU_COUNT);
-    return count != null && count.matches("[1-9]\\d{0,3}") ? Integer.parseInt(count) : 1;
   }
 
   private static List<Shares> shares(int replicas, int count, int replicasPerGpu) {

@@ -28,7 +28,14 @@ public final class Quantity {
   private static final Map<String, Integer> DECIMAL =
       Map.of("n", -9, "u", -6, "m", -3, "", 0, "k", 3, "M", 6, "G", 9, "T", 12, "P", 15, "E", 18);
 
+  private static final Pattern POSITIVE = Pattern.compile("[1-9]\\d{0,8}");
+
   private Quantity() {}
+
+  /** Parses a whole number above 0, of up to nine digits; 0 if the text is none. */
+  public static int positive(String text) {
+    return POSITIVE.matcher(text).matches() ? Integer.parseInt(text) : 0;
+  }
 
   /** Parses a quantity; empty if the text is not one. */
   public static Optional<BigDecimal> number(String text) {

@@ -2,6 +2,7 @@ package dev.tranche.webhook.compat;
 
 import dev.tranche.api.Names;
 import dev.tranche.api.Printable;
+import dev.tranche.api.Quantity;
 import dev.tranche.webhook.pod.Denial;
 import dev.tranche.webhook.request.GpuRequests;
 import dev.tranche.webhook.request.GpuRequests.Wanted;
@@ -16,7 +17,7 @@ import java.util.regex.Pattern;
  * The annotations of KAI-Scheduler, without a prefix and with memory as a number of MiB. Also those
  * of its GPU fractioning operator, which name a container and limit its memory by quantities.
  */
-final class KaiAnnotations {
+record KaiAnnotations(Translation pod) {
   private static final String MEMORY = "gpu-memory";
   private static final String FRACTION = "gpu-fraction";
   private static final String MPS = "mps";
@@ -39,12 +40,6 @@ final class KaiAnnotations {
   private static final String MODE = ".gpu-compute.mode";
   private static final Pattern MEMORY_OF =
       Pattern.compile(Pattern.quote(OF_CONTAINER) + "(.+)\\.gpu-memory\\.(request|limit)");
-
-  private final Translation pod;
-
-  KaiAnnotations(Translation pod) {
-    this.pod = pod;
-  }
 
   void read() {
     SAME.forEach(
@@ -78,7 +73,7 @@ final class KaiAnnotations {
   }
 
   private void memory(String memory) {
-    if (memory.strip().matches("[1-9]\\d{0,8}")) {
+    if (Quantity.positive(memory.strip()) > 0) {
       pod.translate(MEMORY, memory, Names.GPU_MEMORY, memory.strip() + "Mi");
     } else {
       pod.messages()

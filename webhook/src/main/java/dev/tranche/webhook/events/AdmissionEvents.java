@@ -107,8 +107,7 @@ public final class AdmissionEvents implements AutoCloseable {
       if (findingLog.tryAcquire(Printable.name(pod.namespace()))) {
         LOG.info("guard: pod {} {}: {}", podName, found.outcome(), found.description());
       }
-      String message = Printable.message(found.description()) + " (" + what + ")";
-      add(regarding, id, FINDING_REASON, message);
+      add(regarding, id, FINDING_REASON, found.description() + " (" + what + ")");
     }
   }
 
@@ -127,7 +126,7 @@ public final class AdmissionEvents implements AutoCloseable {
               for (String warning : warnings) {
                 UUID id = Events.uuid(controller + warning);
                 if (isDue(id)) {
-                  add(controller, id, WARNING_REASON, Printable.message(warning));
+                  add(controller, id, WARNING_REASON, warning);
                 }
               }
             });
@@ -189,7 +188,6 @@ public final class AdmissionEvents implements AutoCloseable {
         && KIND.matcher(regarding.getKind()).matches()
         && API_VERSION.matcher(regarding.getApiVersion()).matches()) {
       Event event = Events.warning(COMPONENT, regarding, id, reason, message);
-      event.setMessage(message);
       if (!queue.offer(event)) {
         dropped(event);
       }

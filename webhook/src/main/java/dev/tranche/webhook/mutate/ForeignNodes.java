@@ -14,7 +14,12 @@ import java.util.stream.Stream;
  * A number that counts replicas on Tranche's nodes counts whole GPUs there, or what their plugin
  * says.
  */
-record ForeignNodes(PodView pod, MutationRules.Cluster cluster, MutationRules rules) {
+record ForeignNodes(
+    PodView pod, NodeSelection selection, MutationRules.Cluster cluster, MutationRules rules) {
+  ForeignNodes(PodView pod, MutationRules.Cluster cluster, MutationRules rules) {
+    this(pod, new NodeSelection(pod.spec()), cluster, rules);
+  }
+
   /**
    * Returns whether the pod keeps its number: it opts out, or it may use foreign nodes and none of
    * ours. A share is possible on ours alone.
@@ -26,14 +31,13 @@ record ForeignNodes(PodView pod, MutationRules.Cluster cluster, MutationRules ru
     if (isShare() || hasNodeName() || countsReplicas()) {
       return false;
     }
-    var selection = new NodeSelection(pod.spec());
     return selection.forbids(Names.LABEL_REPLICAS_PER_GPU)
-        || selectsDra(selection)
-        || (takesForeign(selection) && !takes(selection, cluster.nodes().stream()));
+        || selectsDra()
+        || (takesForeign() && !takes(cluster.nodes().stream()));
   }
 
   /** Before the first node of a DRA driver is there, only its label can say so. */
-  private static boolean selectsDra(NodeSelection selection) {
+  private boolean selectsDra() {
     return selection.admitsLabel(Names.SERVED_BY, Names.DRA)
         && !selection.admitsLabel(Names.SERVED_BY, null);
   }
@@ -50,18 +54,17 @@ record ForeignNodes(PodView pod, MutationRules.Cluster cluster, MutationRules ru
 
   /** Whether a pod that is converted for Tranche's nodes could also use foreign ones. */
   boolean areToo() {
-    return !isShare() && !hasNodeName() && takesForeign(new NodeSelection(pod.spec()));
+    return !isShare() && !hasNodeName() && takesForeign();
   }
 
   /** Whether the pod's selectors and tolerations admit a foreign node with all that it requests. */
-  private boolean takesForeign(NodeSelection selection) {
+  private boolean takesForeign() {
     List<String> requested = rules.resources().stream().filter(pod::requests).toList();
-    return takes(
-        selection, cluster.foreign().stream().filter(n -> requested.stream().allMatch(n::offers)));
+    return takes(cluster.foreign().stream().filter(n -> requested.stream().allMatch(n::offers)));
   }
 
   /** Thousands of nodes have a few sets of taints. */
-  private boolean takes(NodeSelection selection, Stream<GpuNode> nodes) {
+  private boolean takes(Stream<GpuNode> nodes) {
     return nodes
         .filter(selection::admits)
         .map(GpuNode::taints)
@@ -90,7 +93,6 @@ record ForeignNodes(PodView pod, MutationRules.Cluster cluster, MutationRules ru
    * off: a toleration can be added later.
    */
   void requireNoneOfOurs(RequiredNodeAffinity affinity) {
-    var selection = new NodeSelection(pod.spec());
     if (optsOut() || cluster.nodes().stream().anyMatch(selection::admits)) {
       affinity.require(Names.LABEL_REPLICAS_PER_GPU, "DoesNotExist", List.of());
     }
@@ -102,7 +104,7 @@ record ForeignNodes(PodView pod, MutationRules.Cluster cluster, MutationRules ru
    */
   void requireNoDra(RequiredNodeAffinity affinity) {
     if (!hasNodeName()
-        && new NodeSelection(pod.spec()).admitsLabel(Names.SERVED_BY, Names.DRA)
+        && selection.admitsLabel(Names.SERVED_BY, Names.DRA)
         && cluster.foreign().stream().anyMatch(GpuNode::servedByDra)) {
       affinity.require(Names.SERVED_BY, "NotIn", List.of(Names.DRA));
     }

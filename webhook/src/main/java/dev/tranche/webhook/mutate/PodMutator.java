@@ -28,7 +28,7 @@ import java.util.stream.Stream;
  * understands them. It decides about the pod as its owner wrote it, so applied to its own result,
  * it changes nothing. {@link PodWriter} writes what is decided.
  */
-public final class PodMutator {
+public record PodMutator(MutationRules rules) {
   /**
    * Requirements of these labels follow from the cluster, and the others from the pod. Nobody can
    * have us remove those of other webhooks by saying that they are ours.
@@ -43,12 +43,6 @@ public final class PodMutator {
   private static final Set<String> KSERVE_WITHOUT_MODEL = Set.of("transformer", "explainer");
 
   private static final int LIMIT_RANGE_WARNINGS_MAX = 3;
-
-  private final MutationRules rules;
-
-  public PodMutator(MutationRules rules) {
-    this.rules = rules;
-  }
 
   /**
    * @param pod at its creation, as JSON; not changed

@@ -21,8 +21,13 @@ import java.util.Map;
 import java.util.Set;
 import java.util.function.Function;
 
-/** Writes what is decided into the owner's pod: the patch makes that of the pod that arrived. */
-final class PodWriter {
+/**
+ * Writes what is decided into the owner's pod: the patch makes that of the pod that arrived.
+ *
+ * @param affinity where the pod may run
+ */
+record PodWriter(
+    OwnersPod owners, RequiredNodeAffinity affinity, MutationRules rules, Messages messages) {
   /** The extender trusts these annotations, so what the user wrote there does not stay. */
   private static final List<String> RESULTS =
       List.of(
@@ -35,22 +40,6 @@ final class PodWriter {
           Names.GRANTED_REPLICAS,
           Names.REPLICAS_PER_GPU,
           Names.SERVED_BY);
-
-  private final OwnersPod owners;
-  private final RequiredNodeAffinity affinity;
-  private final MutationRules rules;
-  private final Messages messages;
-
-  /**
-   * @param affinity where the pod may run
-   */
-  PodWriter(
-      OwnersPod owners, RequiredNodeAffinity affinity, MutationRules rules, Messages messages) {
-    this.owners = owners;
-    this.affinity = affinity;
-    this.rules = rules;
-    this.messages = messages;
-  }
 
   /**
    * @param runtimeClassExists whether the cluster has the RuntimeClass of GPU pods

@@ -1,62 +1,55 @@
 package dev.tranche.webhook.nodes;
 
 import dev.tranche.api.Names;
+import dev.tranche.api.Quantity;
 import dev.tranche.api.RequestBounds;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.OptionalLong;
-import java.util.regex.Pattern;
 
 /**
  * A node with GPUs, Tranche's or a foreign one. Its labels are read once, since every pod that
  * requests a share is checked against every node.
+ *
+ * @param labels all labels, since pods select by any of them
+ * @param capacity replicas of each GPU resource, of a foreign node the allocatable; empty if
+ *     unknown
+ * @param servedByDra whether a DRA driver serves the GPUs, so that numbers count whole ones
+ * @param replicasPerGpu R; empty unless the label is a number from 1 to the maximum of replicas
+ * @param gpusOfOneModel as Feature Discovery counts them
+ * @param memoryMib memory of one GPU, with the driver's part, as the label says it
+ * @param labelledProduct the product, whether or not it applies to all of the node's GPUs
  */
-public final class GpuNode {
+public record GpuNode(
+    String name,
+    Map<String, String> labels,
+    Map<String, Long> capacity,
+    Taints taints,
+    boolean servedByDra,
+    OptionalInt replicasPerGpu,
+    OptionalInt gpusOfOneModel,
+    OptionalInt gpusOfAllModels,
+    OptionalInt memoryMib,
+    OptionalInt usableMib,
+    Optional<String> labelledProduct) {
   private static final String LABEL_COUNT = "nvidia.com/gpu.count";
-  private static final Pattern POSITIVE = Pattern.compile("[1-9]\\d{0,8}");
   private static final long MIB = 1L << 20;
 
-  private final String name;
-  private final Map<String, String> labels;
-  private final Map<String, Long> capacity;
-  private final Taints taints;
-  private final OptionalInt replicasPerGpu;
-  private final OptionalInt gpus;
-  private final OptionalInt gpusOfAllModels;
-  private final OptionalInt memoryMib;
-  private final OptionalInt usableMib;
-  private final Optional<String> product;
-  private final boolean servedByDra;
-  private final boolean tranches;
-
-  /**
-   * @param labels all labels, since pods select by any of them
-   * @param capacity replicas of each GPU resource, of a foreign node the allocatable; empty if
-   *     unknown
-   */
   public GpuNode(
       String name, Map<String, String> labels, Map<String, Long> capacity, Taints taints) {
-    this.name = name;
-    this.labels = Map.copyOf(labels);
-    this.capacity = Map.copyOf(capacity);
-    this.taints = taints;
-    servedByDra = isOfDra(labels);
-    tranches = isTranches(labels);
-    gpus = positiveLabel(LABEL_COUNT);
-    gpusOfAllModels = positiveLabel(Names.LABEL_GPUS);
-    replicasPerGpu = labelledReplicas();
-    memoryMib = positiveLabel(Names.LABEL_MEMORY);
-    usableMib = positiveLabel(Names.LABEL_MEMORY_USABLE);
-    product = Optional.ofNullable(labels.get(Names.LABEL_PRODUCT)).filter(p -> !p.isEmpty());
-  }
-
-  public String name() {
-    return name;
-  }
-
-  public Map<String, String> labels() {
-    return labels;
+    this(
+        name,
+        Map.copyOf(labels),
+        Map.copyOf(capacity),
+        taints,
+        isOfDra(labels),
+        labelledReplicas(labels),
+        positive(labels, LABEL_COUNT),
+        positive(labels, Names.LABEL_GPUS),
+        positive(labels, Names.LABEL_MEMORY),
+        positive(labels, Names.LABEL_MEMORY_USABLE),
+        Optional.ofNullable(labels.get(Names.LABEL_PRODUCT)).filter(p -> !p.isEmpty()));
   }
 
   /** Whether the node has some of a resource. A DRA driver's devices are in no capacity. */
@@ -76,26 +69,16 @@ public final class GpuNode {
 
   /** Whether it offers GPUs without Tranche, as a virtual kubelet or a DRA driver does. */
   public boolean isForeign() {
-    return servedByDra || (!tranches && capacity.values().stream().anyMatch(count -> count > 0));
-  }
-
-  /** Whether a DRA driver serves the GPUs, so that numbers count whole ones. */
-  public boolean servedByDra() {
-    return servedByDra;
-  }
-
-  public Taints taints() {
-    return taints;
-  }
-
-  /** Returns R; empty unless the label is a number from 1 to the maximum of replicas. */
-  public OptionalInt replicasPerGpu() {
-    return replicasPerGpu;
+    // Every review asks every node, and most have replicas.
+    return servedByDra
+        || (replicasPerGpu.isEmpty()
+            && !isTranches(labels)
+            && capacity.values().stream().anyMatch(count -> count > 0));
   }
 
   /** Returns the number of GPUs of all models, as far as it is known. */
   public OptionalInt gpus() {
-    return gpusOfAllModels.isPresent() ? gpusOfAllModels : gpus;
+    return gpusOfAllModels.isPresent() ? gpusOfAllModels : gpusOfOneModel;
   }
 
   /**
@@ -103,12 +86,7 @@ public final class GpuNode {
    * and the product of one model only.
    */
   public boolean mixed() {
-    return gpusOfAllModels.orElse(0) > gpus.orElse(Integer.MAX_VALUE);
-  }
-
-  /** Memory of one GPU, with the driver's part, as the label says it. */
-  public OptionalInt memoryMib() {
-    return memoryMib;
+    return gpusOfAllModels.orElse(0) > gpusOfOneModel.orElse(Integer.MAX_VALUE);
   }
 
   /**
@@ -130,12 +108,7 @@ public final class GpuNode {
    * Returns the product as GPU Feature Discovery writes it; empty if it does not apply to all GPUs.
    */
   public Optional<String> product() {
-    return mixed() ? Optional.empty() : product;
-  }
-
-  /** Returns the product label, whether or not it applies to all of the node's GPUs. */
-  public Optional<String> labelledProduct() {
-    return product;
+    return mixed() ? Optional.empty() : labelledProduct;
   }
 
   public boolean sharesByMps() {
@@ -143,17 +116,15 @@ public final class GpuNode {
   }
 
   /** With more than the node plugin's maximum, the replicas of a share could exceed an int. */
-  private OptionalInt labelledReplicas() {
-    OptionalInt labelled = positiveLabel(Names.LABEL_REPLICAS_PER_GPU);
-    return !tranches || labelled.orElse(0) > RequestBounds.REPLICAS_MAX
+  private static OptionalInt labelledReplicas(Map<String, String> labels) {
+    OptionalInt labelled = positive(labels, Names.LABEL_REPLICAS_PER_GPU);
+    return !isTranches(labels) || labelled.orElse(0) > RequestBounds.REPLICAS_MAX
         ? OptionalInt.empty()
         : labelled;
   }
 
-  private OptionalInt positiveLabel(String label) {
-    String text = labels.getOrDefault(label, "");
-    return POSITIVE.matcher(text).matches()
-        ? OptionalInt.of(Integer.parseInt(text))
-        : OptionalInt.empty();
+  private static OptionalInt positive(Map<String, String> labels, String label) {
+    int number = Quantity.positive(labels.getOrDefault(label, ""));
+    return number > 0 ? OptionalInt.of(number) : OptionalInt.empty();
   }
 }

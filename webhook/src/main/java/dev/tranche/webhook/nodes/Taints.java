@@ -28,11 +28,9 @@ public record Taints(List<Taint> list) {
    * @param podSpec of a pod, as JSON
    */
   public boolean toleratedBy(JsonNode podSpec) {
-    return list.stream().allMatch(taint -> tolerated(taint, podSpec.path("tolerations")));
-  }
-
-  private static boolean tolerated(Taint taint, JsonNode tolerations) {
-    return tolerations.valueStream().anyMatch(toleration -> tolerates(toleration, taint));
+    JsonNode tolerations = podSpec.path("tolerations");
+    return list.stream()
+        .allMatch(taint -> tolerations.valueStream().anyMatch(each -> tolerates(each, taint)));
   }
 
   private static boolean tolerates(JsonNode toleration, Taint taint) {

@@ -9,7 +9,6 @@ import dev.tranche.api.Names;
 import dev.tranche.webhook.pod.PodView.Container;
 import java.util.LinkedHashMap;
 import java.util.Map;
-import java.util.OptionalInt;
 import java.util.function.Predicate;
 
 /**
@@ -65,41 +64,25 @@ public record OwnersPod(
   private static Map<Container, Integer> numbers(PodView pod, String resource) {
     Map<String, Integer> before = Demand.wholeGpus(pod.annotations());
     var numbers = new LinkedHashMap<Container, Integer>();
-    int replicas = before.isEmpty() ? 0 : pod.replicasPerGpu();
-    if (replicas > 0) {
-      for (Container container : pod.containers()) {
-        long requested = container.requested(resource);
-        if (requested > 0) {
-          gpus(pod, container, before, resource, requested, replicas)
-              .ifPresent(gpus -> numbers.put(container, gpus));
-        }
-      }
+    long replicas = pod.replicasPerGpu();
+    if (before.isEmpty() || replicas == 0) {
+      return numbers;
+    }
+    for (Container container : pod.containers()) {
+      long requested = container.requested(resource);
+      boolean own = before.getOrDefault(container.name(), 0) > 0;
+      pod.containers().stream()
+          .filter(each -> own ? each.equals(container) : each.requested(resource) == requested)
+          .map(each -> before.getOrDefault(each.name(), 0))
+          .filter(gpus -> gpus > 0 && gpus * replicas == requested)
+          .findFirst()
+          .ifPresent(gpus -> numbers.put(container, gpus));
     }
     return numbers;
   }
 
-  private static OptionalInt gpus(
-      PodView pod,
-      Container container,
-      Map<String, Integer> before,
-      String resource,
-      long requested,
-      int replicas) {
-    int own = before.getOrDefault(container.name(), 0);
-    return pod.containers().stream()
-        .filter(other -> own > 0 ? other.equals(container) : other.requested(resource) == requested)
-        .mapToInt(other -> before.getOrDefault(other.name(), 0))
-        .filter(gpus -> gpus > 0 && (long) gpus * replicas == requested)
-        .findFirst();
-  }
-
   /** Returns the container of the pod that arrived, at the place of one of the owner's pod. */
   public Container arrived(Container container) {
-    return new Container(
-        container.list(),
-        container.index(),
-        container.name(),
-        container.kind(),
-        arrived.spec().path(container.list()).path(container.index()));
+    return arrived.containers().get(pod.containers().indexOf(container));
   }
 }

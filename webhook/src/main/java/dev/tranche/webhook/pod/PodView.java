@@ -174,8 +174,7 @@ public final class PodView {
 
   /** Returns the R that Tranche has written on the pod; 0 if none, or not a number. */
   public int replicasPerGpu() {
-    String written = annotations().getOrDefault(Names.REPLICAS_PER_GPU, "");
-    return written.matches("[1-9]\\d{0,4}") ? Integer.parseInt(written) : 0;
+    return Quantity.positive(annotations().getOrDefault(Names.REPLICAS_PER_GPU, ""));
   }
 
   /**

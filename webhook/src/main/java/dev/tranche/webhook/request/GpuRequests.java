@@ -116,14 +116,16 @@ public record GpuRequests(List<Request> requests, int count, Optional<Container>
     annotations.forEach(
         (key, value) -> {
           if (Names.requestsShare(key)) {
-            target(pod, chosen, key, annotations, messages)
+            target(pod, chosen, key, messages)
                 .flatMap(container -> request(container, key, value, messages))
                 .ifPresent(requests::add);
           }
         });
     int count = count(annotations, messages);
     checkContradictions(requests, count, messages);
-    checkUnaccompanied(annotations, messages);
+    checkAccompanied(annotations, Names.GPU_COUNT, firstKey(annotations).isPresent(), messages);
+    boolean unnamed = annotations.keySet().stream().anyMatch(GpuRequests::namesNoContainer);
+    checkAccompanied(annotations, Names.GPU_CONTAINER, unnamed, messages);
     return new GpuRequests(requests, count, chosen);
   }
 
@@ -211,19 +213,15 @@ public record GpuRequests(List<Request> requests, int count, Optional<Container>
   }
 
   private static Optional<Container> target(
-      PodView pod,
-      Optional<Container> chosen,
-      String key,
-      Map<String, String> annotations,
-      Messages messages) {
+      PodView pod, Optional<Container> chosen, String key, Messages messages) {
+    boolean unnamed = namesNoContainer(key);
     String named =
-        namesNoContainer(key)
-            ? annotations.get(Names.GPU_CONTAINER)
+        unnamed
+            ? pod.annotations().get(Names.GPU_CONTAINER)
             : key.substring(key.indexOf('.', "tranche.dev/".length()) + 1);
-    if (named == null) {
-      return chosen;
-    }
-    return checkContainer(pod, namesNoContainer(key) ? Names.GPU_CONTAINER : key, named, messages);
+    return named == null
+        ? chosen
+        : checkContainer(pod, unnamed ? Names.GPU_CONTAINER : key, named, messages);
   }
 
   /** Returns a container by its name. Adds a problem if there is none. */
@@ -274,7 +272,7 @@ public record GpuRequests(List<Request> requests, int count, Optional<Container>
     if (text == null) {
       return 1;
     }
-    int count = text.matches("[1-9]\\d{0,3}") ? Integer.parseInt(text) : 0;
+    int count = Quantity.positive(text);
     if (count < 1 || count > RequestBounds.GPUS_MAX) {
       messages.deny(
           Denial.COUNT_MALFORMED, Names.GPU_COUNT, Printable.value(text), RequestBounds.GPUS_MAX);
@@ -299,20 +297,12 @@ public record GpuRequests(List<Request> requests, int count, Optional<Container>
     }
   }
 
-  /**
-   * Reports a count without a share, and a container name without a share that names no container.
-   */
-  private static void checkUnaccompanied(Map<String, String> annotations, Messages messages) {
-    Map.of(
-            Names.GPU_COUNT, firstKey(annotations).isPresent(),
-            Names.GPU_CONTAINER,
-                annotations.keySet().stream().anyMatch(GpuRequests::namesNoContainer))
-        .forEach(
-            (key, accompanied) -> {
-              String text = annotations.get(key);
-              if (text != null && !accompanied) {
-                messages.deny(Denial.MISSING_SHARE, key, Printable.value(text), Names.GPU_FRACTION);
-              }
-            });
+  /** Denies an annotation that says more about a share, and there is none. */
+  private static void checkAccompanied(
+      Map<String, String> annotations, String key, boolean accompanied, Messages messages) {
+    String text = annotations.get(key);
+    if (text != null && !accompanied) {
+      messages.deny(Denial.MISSING_SHARE, key, Printable.value(text), Names.GPU_FRACTION);
+    }
   }
 }

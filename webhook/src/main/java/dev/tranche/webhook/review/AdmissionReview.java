@@ -1,8 +1,7 @@
 package dev.tranche.webhook.review;
 
-import com.fasterxml.jackson.core.JsonProcessingException;
-import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.ObjectMapper;
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.tranche.webhook.guard.FindingOutcome;
@@ -16,7 +15,6 @@ import java.util.stream.Collectors;
 final class AdmissionReview {
   static final String API_VERSION = "admission.k8s.io/v1";
   private static final int FORBIDDEN = 403;
-  private static final ObjectMapper JSON = new ObjectMapper();
 
   private AdmissionReview() {}
 
@@ -31,7 +29,9 @@ final class AdmissionReview {
       case Mutation.Admitted admitted -> {
         response.put("allowed", true);
         if (!admitted.patch().isEmpty()) {
-          response.put("patchType", "JSONPatch").put("patch", bytes(admitted.patch()));
+          response
+              .put("patchType", "JSONPatch")
+              .put("patch", admitted.patch().toString().getBytes(UTF_8));
         }
       }
       case Mutation.Denied denied ->
@@ -47,7 +47,7 @@ final class AdmissionReview {
       warnings.forEach(response.putArray("warnings")::add);
     }
     annotate(response, verdict.found());
-    return Buffer.buffer(bytes(review));
+    return Buffer.buffer(review.toString());
   }
 
   /**
@@ -63,14 +63,6 @@ final class AdmissionReview {
               .sorted()
               .collect(Collectors.joining(","));
       response.putObject("auditAnnotations").put("findings", findings);
-    }
-  }
-
-  private static byte[] bytes(JsonNode node) {
-    try {
-      return JSON.writeValueAsBytes(node);
-    } catch (JsonProcessingException impossible) {
-      throw new IllegalStateException("writing a JSON tree", impossible);
     }
   }
 }

@@ -14,18 +14,8 @@ import java.util.stream.Stream;
  * configuration. The webhook only serves its certificate, and publishes the bundle by which the
  * nodes trust the extender. The bundle keeps earlier CAs until they expire.
  */
-final class CertManagerReconciler {
+record CertManagerReconciler(TlsStore store, TlsConfig config, InstantSource clock) {
   private static final int FORMER_MAX = 8;
-
-  private final TlsStore store;
-  private final TlsConfig config;
-  private final InstantSource clock;
-
-  CertManagerReconciler(TlsStore store, TlsConfig config, InstantSource clock) {
-    this.store = store;
-    this.config = config;
-    this.clock = clock;
-  }
 
   TlsState reconcile() {
     StoredSecret webhook = store.read(config.webhookSecret());

@@ -20,19 +20,9 @@ import org.slf4j.LoggerFactory;
  * what is missing or due, and returns the resulting state. Any number of replicas may do this at
  * the same time; one that meets a conflict starts again.
  */
-final class SelfSignedReconciler {
+record SelfSignedReconciler(TlsStore store, TlsConfig config, InstantSource clock) {
   private static final int ATTEMPTS_MAX = 5;
   private static final Logger LOG = LoggerFactory.getLogger(SelfSignedReconciler.class);
-
-  private final TlsStore store;
-  private final TlsConfig config;
-  private final InstantSource clock;
-
-  SelfSignedReconciler(TlsStore store, TlsConfig config, InstantSource clock) {
-    this.store = store;
-    this.config = config;
-    this.clock = clock;
-  }
 
   TlsState reconcile() {
     for (int attempt = 1; ; attempt++) {

@@ -23,16 +23,8 @@ import org.jspecify.annotations.Nullable;
  * Reads and writes the certificates in the cluster. Updates carry the version that was read. Of two
  * concurrent replicas, one therefore gets a conflict (409).
  */
-final class TlsStore {
+record TlsStore(KubernetesClient client, TlsConfig config) {
   static final String BUNDLE_KEY = "ca.crt";
-
-  private final KubernetesClient client;
-  private final TlsConfig config;
-
-  TlsStore(KubernetesClient client, TlsConfig config) {
-    this.client = client;
-    this.config = config;
-  }
 
   /** A Secret as it was read, if there is one. */
   record StoredSecret(String name, @Nullable Secret secret) {
@@ -92,7 +84,8 @@ final class TlsStore {
           SecretErrors.missing(
               config.namespace(),
               before.name(),
-              "the webhook may not create Secrets, so run helm upgrade, or kubectl apply of the chart's manifests, which create it empty"));
+              "the webhook may not create Secrets, so run helm upgrade, or kubectl apply of the"
+                  + " chart's manifests, which create it empty"));
     }
     var data = new HashMap<String, String>();
     texts.forEach((key, text) -> data.put(key, base64(text)));
