@@ -1,6 +1,12 @@
 # shellcheck shell=bash
 # Sourced. Installs Debian packages, or says what to install.
 
+# apt_get WORD...: one at a time, since apt-get update does not wait for a lock, but install does. What a package starts must not keep the lock.
+apt_get() {
+  DEBIAN_FRONTEND=noninteractive flock -o "${TMPDIR:-/tmp}/tranche-apt.lock" \
+    apt-get -o DPkg::Lock::Timeout=300 -y -qq --no-install-recommends "$@" >&2
+}
+
 # need_packages PACKAGE...: installs missing packages; fails with a message if it cannot.
 need_packages() {
   local missing=() package
@@ -15,18 +21,5 @@ need_packages() {
     return 1
   fi
   echo "installing ${missing[*]}" >&2
-  # Several of these commands may need packages at the same time, and apt-get update does not wait for a lock.
-  local lock
-  exec {lock}>"${TMPDIR:-/tmp}/tranche-apt.lock"
-  flock "$lock"
-  # Other programs may hold the package manager's lock.
-  local options=(-o DPkg::Lock::Timeout=300 -y -qq --no-install-recommends)
-  DEBIAN_FRONTEND=noninteractive apt-get "${options[@]}" install "${missing[@]}" >&2 2>/dev/null ||
-    { apt-get -qq update >&2 &&
-      DEBIAN_FRONTEND=noninteractive apt-get "${options[@]}" install "${missing[@]}" >&2; }
-  local status=$?
-  # Unlock explicitly, since a process that a package has started may have inherited the lock.
-  flock -u "$lock"
-  exec {lock}>&-
-  return $status
+  apt_get install "${missing[@]}" 2>/dev/null || { apt_get update && apt_get install "${missing[@]}"; }
 }

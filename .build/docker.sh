@@ -3,7 +3,6 @@
 # or Ubuntu, the distribution's engine is installed and started. No systemd is needed.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-# shellcheck source=SCRIPTDIR/apt.sh
 . "$here/apt.sh"
 # What starts here stays, also a service of an installed package. It must not hold the steps, see progress.sh, nor a lock, see cache.sh.
 exec 3>&- 4>&- 8>&-
@@ -18,44 +17,31 @@ answers() {
   esac
 }
 
-# Some distributions have the client in a package of its own.
-client() {
-  command -v docker >/dev/null || need_packages docker-cli || need_packages docker.io
+fail() {
+  echo "error: $*" >&2
+  exit 1
 }
 
-command -v curl >/dev/null || need_packages curl
-if answers; then
-  client
-  exit
-fi
-if [ -n "${DOCKER_HOST:-}" ]; then
-  echo "error: no Docker engine answers at DOCKER_HOST=$DOCKER_HOST; start it or unset DOCKER_HOST" >&2
-  exit 1
-fi
-if [ "$(id -u)" != 0 ]; then
-  echo "error: no Docker engine answers (or this user may not use it). Start Docker, add the user" \
-    "to the group docker, or run this command as root: it then installs and starts one." >&2
-  exit 1
-fi
-# Two commands started at once must not start two engines.
-mkdir -p "$state"
-exec 9>"$state/lock"
-flock 9
-if ! answers; then
+start() {
+  [ -z "${DOCKER_HOST:-}" ] || fail "no Docker engine answers at DOCKER_HOST=$DOCKER_HOST; start it or unset DOCKER_HOST"
+  [ "$(id -u)" = 0 ] || fail "no Docker engine answers (or this user may not use it). Start Docker, add the user" \
+    "to the group docker, or run this command as root: it then installs and starts one."
+  # Two commands started at once must not start two engines.
+  mkdir -p "$state"
+  exec 9>"$state/lock"
+  flock 9
+  ! answers || return 0
   command -v dockerd >/dev/null || need_packages docker.io iptables 9>&-
   # The pid file of a killed engine prevents the next one from starting.
   kill -0 "$(cat /var/run/docker.pid 2>/dev/null)" 2>/dev/null || rm -f /var/run/docker.pid
   echo "starting dockerd (log: $state/dockerd.log)" >&2
   setsid nohup dockerd >>"$state/dockerd.log" 2>&1 </dev/null 9>&- &
-  tries=0
-  until answers; do
-    tries=$((tries + 1))
-    [ $tries -le 300 ] || {
-      echo "error: the Docker engine did not answer within 60 s; its log ends with:" >&2
-      tail -n 20 "$state/dockerd.log" >&2
-      exit 1
-    }
-    sleep 0.2
-  done
-fi
-client
+  for _ in $(seq 300); do ! answers || return 0; sleep 0.2; done
+  tail -n 20 "$state/dockerd.log" >&2
+  fail "the Docker engine did not answer within 60 s; the end of its log is above"
+}
+
+command -v curl >/dev/null || need_packages curl
+answers || start
+# Some distributions have the client in a package of its own.
+command -v docker >/dev/null || need_packages docker-cli || need_packages docker.io

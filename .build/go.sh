@@ -4,9 +4,7 @@
 set -euo pipefail
 shopt -s inherit_errexit
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-# shellcheck source=SCRIPTDIR/cache.sh
 . "$here/cache.sh"
-# shellcheck source=SCRIPTDIR/apt.sh
 . "$here/apt.sh"
 # The newest version that any go.mod needs, since distributions do not let an older Go fetch a newer one.
 oldest=1.25
@@ -26,19 +24,13 @@ for go in "$(command -v go || true)" /usr/local/go/bin/go; do
   fi
 done
 
-proxies() {
-  local list=${GOPROXY:-https://proxy.golang.org}
-  tr -s ',|' '\n' <<<"$list" | grep '^https\?://' || echo https://proxy.golang.org
-}
-
-# shellcheck disable=SC2317,SC2329 # cached() calls it.
 download() {
-  local proxy module=golang.org/toolchain@v0.0.1-$pinned.linux-amd64
+  local proxy=https://proxy.golang.org module=golang.org/toolchain@v0.0.1-$pinned.linux-amd64
   [ "$(uname -m)" = x86_64 ] || { echo "error: install Go $oldest or newer: none is pinned for $(uname -m)" >&2; return 1; }
   need_packages unzip curl ca-certificates
-  for proxy in $(proxies); do
-    ! fetch "${proxy%/}/${module/@//@v/}.zip" $sum "$1/go.zip" || break
-  done
+  # The first one of a list that may also have words, such as direct.
+  [[ ! ${GOPROXY:-} =~ https?://[^,|]* ]] || proxy=${BASH_REMATCH[0]%/}
+  fetch "$proxy/${module/@//@v/}.zip" $sum "$1/go.zip"
   unzip -q "$1/go.zip" -d "$1"
   # A module zip carries no execute bits.
   chmod -R +x "$1/$module/bin" "$1/$module/pkg/tool"

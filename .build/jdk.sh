@@ -4,12 +4,9 @@
 set -euo pipefail
 shopt -s inherit_errexit
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-# shellcheck source=SCRIPTDIR/cache.sh
 . "$here/cache.sh"
-# shellcheck source=SCRIPTDIR/apt.sh
 . "$here/apt.sh"
 oldest=25
-adoptium=${TRANCHE_ADOPTIUM:-https://api.adoptium.net/v3}
 
 new_enough() {
   local feature
@@ -34,12 +31,11 @@ packaged() {
   [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null && need_packages openjdk-$oldest-jdk-headless >&2 && installed
 }
 
-# shellcheck disable=SC2317,SC2329 # cached() calls it.
 temurin() {
   local arch described link sum
   case $(uname -m) in x86_64) arch=x64 ;; *) arch=$(uname -m) ;; esac
   need_packages curl ca-certificates
-  described=$(curl -fsSL -m 30 "$adoptium/assets/latest/$oldest/hotspot?architecture=$arch&image_type=jdk&os=linux&vendor=eclipse" | tr -d ' \n') || true
+  described=$(curl -fsSL -m 30 "https://api.adoptium.net/v3/assets/latest/$oldest/hotspot?architecture=$arch&image_type=jdk&os=linux&vendor=eclipse" | tr -d ' \n') || true
   link=$(sed -n 's/.*"package":{[^}]*"link":"\([^"]*\)".*/\1/p' <<<"$described")
   sum=$(sed -n 's/.*"package":{"checksum":"\([0-9a-f]*\)".*/\1/p' <<<"$described")
   if [ ${#sum} != 64 ] || ! fetch "$link" "$sum" "$1/jdk.tar.gz"; then

@@ -4,7 +4,6 @@
 set -euo pipefail
 shopt -s inherit_errexit
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-# shellcheck source=SCRIPTDIR/cache.sh
 . "$here/cache.sh"
 kubeconform=github.com/yannh/kubeconform/cmd/kubeconform@v0.7.0
 kubernetes=k8s.io/kubernetes@$("$here/kubernetes-version.sh")
@@ -21,8 +20,6 @@ take() {
   (cd "$module" && install -m 644 -t "$into" "${@:2}")
 }
 
-# build FOLDER: shellcheck cannot see that cached() calls it.
-# shellcheck disable=SC2317,SC2329
 build() {
   local into=$1
   go_install "$1" "$kubeconform"

@@ -4,9 +4,7 @@
 set -euo pipefail
 shopt -s inherit_errexit
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-# shellcheck source=SCRIPTDIR/cache.sh
 . "$here/cache.sh"
-# shellcheck source=SCRIPTDIR/apt.sh
 . "$here/apt.sh"
 oldest=18
 pinned=24.21.0
@@ -27,8 +25,6 @@ package() {
   rm "$1.tgz"
 }
 
-# build FOLDER: shellcheck cannot see that cached() calls it.
-# shellcheck disable=SC2317,SC2329
 build() {
   local platform sum registry=${npm_config_registry:-https://registry.npmjs.org}
   case $(uname -sm) in

@@ -1,7 +1,6 @@
 # shellcheck shell=bash
 # Sourced by the commands at the top of the repository. Installs what they need and builds what they run, once.
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-# shellcheck source=SCRIPTDIR/cache.sh
 . "$root/.build/cache.sh"
 started=$SECONDS
 
@@ -59,6 +58,7 @@ sources_hash() {
 
 # Builds the jars and their libraries; does nothing if the sources have not changed.
 prepare_jars() {
+  prepare_jdk
   [ "$(cat "$root/target/jars.stamp" 2>/dev/null)" != "$(sources_hash)" ] || return 0
   step "building the jars"
   # Otherwise a library that is no longer needed would stay, and get into the image.

@@ -5,11 +5,7 @@
 set -euo pipefail
 shopt -s inherit_errexit
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-[ $# = 2 ] || {
-  sed -n '2,4s/^# //p' "${BASH_SOURCE[0]}" >&2
-  exit 2
-}
-folder=$1
+folder=${1:?usage: publish.sh FOLDER IMAGE}
 image=$2
 crane=$("$here/tool.sh" crane)
 helm=$("$here/tool.sh" helm)

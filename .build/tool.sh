@@ -3,17 +3,13 @@
 set -euo pipefail
 shopt -s inherit_errexit
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-# shellcheck source=SCRIPTDIR/cache.sh
 . "$here/cache.sh"
-# shellcheck source=SCRIPTDIR/apt.sh
 . "$here/apt.sh"
 name=${1:?usage: tool.sh NAME}
 
 # go_program VERSION PACKAGE: from the Go module proxy.
 go_program() {
   local folder package=$2@$1
-  # build FOLDER: shellcheck cannot see that cached() calls it.
-  # shellcheck disable=SC2317,SC2329
   build() { go_install "$1" "$package"; }
   folder=$(cached "$name-$1" build)
   echo "$folder/$name"
@@ -41,7 +37,6 @@ links() {
 }
 
 # Prometheus and promtool are unpacked and not installed: installing the package would start a server.
-# shellcheck disable=SC2317,SC2329
 unpack_prometheus() {
   local work
   work=$(mktemp -d)
@@ -53,7 +48,6 @@ unpack_prometheus() {
 }
 
 # NVIDIA's header is not committed.
-# shellcheck disable=SC2317,SC2329
 copy_header() {
   local folder
   folder=$(go_module "$header")

@@ -4,36 +4,32 @@
 set -euo pipefail
 shopt -s inherit_errexit
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-# shellcheck source=SCRIPTDIR/cache.sh
 . "$here/cache.sh"
 web=$here/../extender/readapi/src/main/web
 
-# The next two are called by cached(), which shellcheck cannot see.
-# shellcheck disable=SC2317,SC2329
-install_modules() {
-  cp "$web"/package{,-lock}.json "$1"
+with_node() {
   local node
   node=$("$here/node.sh")
-  cd "$1"
-  # No script of a package is run.
-  PATH=$(dirname "$node"):$PATH npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+  PATH=$(dirname "$node"):$PATH "$@"
 }
 
-# shellcheck disable=SC2317,SC2329
+install_modules() {
+  cp "$web"/package{,-lock}.json "$1"
+  cd "$1"
+  # No script of a package is run.
+  with_node npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+}
+
 build_page() {
-  local modules work node
-  modules=$(modules)
-  node=$("$here/node.sh")
   # Inside the folder, so that it is removed with it if the build fails.
-  work=$1/.work
+  local modules work=$1/.work
+  modules=$(modules)
   mkdir "$work"
   cp -r "$web"/src "$web"/*.* "$work"
   ln -s "$modules/node_modules" "$work/node_modules"
-  (
-    cd "$work"
-    PATH=$(dirname "$node"):$PATH node_modules/.bin/tsc -p .
-    PATH=$(dirname "$node"):$PATH "$node" build.mjs "$1"
-  )
+  cd "$work"
+  with_node node_modules/.bin/tsc -p .
+  with_node node build.mjs "$1"
   rm -rf "$work"
 }
 

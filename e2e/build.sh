@@ -3,7 +3,6 @@
 set -euo pipefail
 shopt -s inherit_errexit
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-# shellcheck source=SCRIPTDIR/../.build/cache.sh
 . "$here/../.build/cache.sh"
 program=${1:?usage: build.sh PROGRAM}
 sources=$here/$program
@@ -89,7 +88,6 @@ nvidia-toolkit() {
   go_build "$1/older/" $toolkit/nvidia-cdi-hook
 }
 
-# shellcheck disable=SC2317,SC2329 # cached() calls it.
 compile() {
   go=$("$here/../.build/go.sh")
   cc=$("$here/../.build/tool.sh" gcc)

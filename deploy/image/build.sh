@@ -146,16 +146,12 @@ make_key() {
   echo training >"$meeting/token"
 }
 
-train_with_api() {
-  train "$@" -e KUBERNETES_MASTER=https://127.0.0.1:6443 -e KUBERNETES_CERTS_CA_FILE=/training/ca.pem \
-    "${simulated[@]}"
-}
-
+with_api=("${simulated[@]}" -e KUBERNETES_MASTER=https://127.0.0.1:6443 -e KUBERNETES_CERTS_CA_FILE=/training/ca.pem)
 image
 mkdir -p "$work/aot" "$node"
 make_key
-train_with_api webhook webhook.WebhookTraining training & trainings=($!)
-train_with_api extender training.ExtenderTraining training:training & trainings+=($!)
+train webhook webhook.WebhookTraining training "${with_api[@]}" & trainings=($!)
+train extender training.ExtenderTraining training:training "${with_api[@]}" & trainings+=($!)
 train_node_plugin & trainings+=($!)
 # Wait for all trainings, so that no container is left after the build.
 failed=0

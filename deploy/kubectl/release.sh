@@ -5,11 +5,7 @@ set -euo pipefail
 shopt -s inherit_errexit
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
-[ $# = 3 ] || {
-  sed -n '2,3s/^# //p' "${BASH_SOURCE[0]}" >&2
-  exit 2
-}
-version=$1
+version=${1:?usage: release.sh VERSION URL FOLDER}
 url=${2%/}
 folder=$3
 [[ $version =~ ^[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?$ ]] || {

@@ -5,17 +5,11 @@
 # of the simulator's tests: e2e/simulate/src/test/resources/recorded. With titles it prints these scripts alone.
 set -euo pipefail
 shopt -s inherit_errexit
-# shellcheck source=SCRIPTDIR/../../.build/prepare.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../../.build/prepare.sh"
-case ${1:-} in
-  requests | kube-scheduler | kubelet) [ $# -gt 1 ] || set -- ;;
-  *) set -- ;;
-esac
-[ $# -gt 0 ] || {
+[[ ${1:-} =~ ^(requests|kube-scheduler|kubelet)$ && $# -gt 1 ]] || {
   sed -n '2,5s/^# //p' "${BASH_SOURCE[0]}" >&2
   exit 2
 }
-prepare_jdk
 prepare_jars
 what=$1
 shift

@@ -8,13 +8,11 @@
 #   base          base image of our own images, which the Docker engine then has
 #   kubectl       a kubectl program for this machine
 #   files=FOLDER  the files of a node, in a folder
-# shellcheck disable=SC2317,SC2329 # cached() calls some of the functions.
 set -euo pipefail
 shopt -s inherit_errexit
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 KUBERNETES_VERSION=$("$here/../../.build/kubernetes-version.sh")
 export KUBERNETES_VERSION
-# shellcheck source=SCRIPTDIR/../../.build/cache.sh
 . "$here/../../.build/cache.sh"
 steps=$here/build
 registry=$here/../../.build/registry.sh

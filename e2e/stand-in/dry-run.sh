@@ -5,7 +5,6 @@ set -euo pipefail
 shopt -s inherit_errexit
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 version=$(KUBERNETES_VERSION='' "$here/../../.build/kubernetes-version.sh")
-# shellcheck source=SCRIPTDIR/../../.build/cache.sh
 . "$here/../../.build/cache.sh"
 
 compile() {

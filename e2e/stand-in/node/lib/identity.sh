@@ -46,20 +46,10 @@ kubeconfig() {
   cat <<YAML
 apiVersion: v1
 kind: Config
-clusters:
-- name: default
-  cluster:
-    server: $2
-    certificate-authority-data: $(base64 -w0 "$tls/ca.crt")
-users:
-- name: default
-  user:
-    client-certificate-data: $(base64 -w0 "$tls/$1.crt")
-    client-key-data: $(base64 -w0 "$tls/$1.key")
-contexts:
-- name: default
-  context: {cluster: default, user: default}
 current-context: default
+contexts: [{name: default, context: {cluster: default, user: default}}]
+clusters: [{name: default, cluster: {server: "$2", certificate-authority-data: $(base64 -w0 "$tls/ca.crt")}}]
+users: [{name: default, user: {client-certificate-data: $(base64 -w0 "$tls/$1.crt"), client-key-data: $(base64 -w0 "$tls/$1.key")}}]
 YAML
 }
 

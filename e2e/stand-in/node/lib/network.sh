@@ -19,21 +19,10 @@ set_up_network() {
   # ptp and not bridge: traffic between two pods of a node is then routed and passes the Service
   # rules without the br_netfilter module.
   cat >/etc/cni/net.d/10-pods.conflist <<JSON
-{
-  "cniVersion": "0.4.0",
-  "name": "pods",
-  "plugins": [
-    {
-      "type": "ptp",
-      "ipam": {
-        "type": "host-local",
-        "ranges": [[{"subnet": "$(node_pod_cidr "$node_ip")"}]],
-        "routes": [{"dst": "0.0.0.0/0"}]
-      }
-    },
-    {"type": "portmap", "capabilities": {"portMappings": true}}
-  ]
-}
+{"cniVersion": "0.4.0", "name": "pods", "plugins": [
+  {"type": "ptp", "ipam": {"type": "host-local", "ranges": [[{"subnet": "$(node_pod_cidr "$node_ip")"}]], "routes": [{"dst": "0.0.0.0/0"}]}},
+  {"type": "portmap", "capabilities": {"portMappings": true}}
+]}
 JSON
 }
 

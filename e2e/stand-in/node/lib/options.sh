@@ -1,5 +1,5 @@
 # shellcheck shell=bash disable=SC2034 # the variables are read by the other parts
-# K3s's options, as `--name=value` or `--name value`, and its environment.
+# K3s's options, as `--name=value`, and its environment.
 
 fail() {
   echo "error: $*" >&2
@@ -19,31 +19,21 @@ kubelet_args=()
 
 parse_options() {
   local option value
-  while [ $# -gt 0 ]; do
-    option=$1
-    shift
+  for option in "$@"; do
+    value=${option#*=}
     case $option in
-      --*=*) value=${option#*=} option=${option%%=*} ;;
-      --*) [ $# -gt 0 ] || fail "option $option needs a value"; value=$1; shift ;;
-      *) fail "unexpected argument: $option" ;;
+      --node-name=*) node_name=$value ;;
+      --node-ip=*) node_ip=$value ;;
+      --node-label=*) node_labels+=("$value") ;;
+      --tls-san=*) tls_sans+=("$value") ;;
+      --kube-apiserver-arg=*) apiserver_args+=("--$value") ;;
+      --kube-controller-manager-arg=*) controller_args+=("--$value") ;;
+      --kube-scheduler-arg=*) scheduler_args+=("--$value") ;;
+      --kubelet-arg=*) kubelet_args+=("--$value") ;;
+      --disable=*) ;; # none of the components that can be disabled is here
+      *) fail "the stand-in does not know the option $option" ;;
     esac
-    set_option "$option" "$value"
   done
-}
-
-set_option() {
-  case $1 in
-    --node-name) node_name=$2 ;;
-    --node-ip) node_ip=$2 ;;
-    --node-label) node_labels+=("$2") ;;
-    --tls-san) tls_sans+=("$2") ;;
-    --kube-apiserver-arg) apiserver_args+=("--$2") ;;
-    --kube-controller-manager-arg) controller_args+=("--$2") ;;
-    --kube-scheduler-arg) scheduler_args+=("--$2") ;;
-    --kubelet-arg) kubelet_args+=("--$2") ;;
-    --disable) ;; # none of the components that can be disabled is here
-    *) fail "the stand-in does not know the option $1" ;;
-  esac
 }
 
 comma_joined() {

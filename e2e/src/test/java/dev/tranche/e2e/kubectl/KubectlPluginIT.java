@@ -67,7 +67,7 @@ class KubectlPluginIT {
       what-if --fraction 1/3                   | 0 | Node:          a
       what-if --fraction 30%                   | 0 | Node:          a
       what-if --fraction 0.3 --memory 4Gi      | 2 | --fraction cannot go with --memory
-      what-if pod.yaml                         | 2 | -f names a manifest
+      what-if pod.yaml                         | 2 | "pod.yaml" is one argument too many
       what-if -f a --gpus 2                    | 2 | -f cannot go with
       what-if --count 3&x                      | 2 | allowed: letters
       top clouds                               | 2 | not "clouds"
