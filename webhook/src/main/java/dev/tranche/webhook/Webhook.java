@@ -15,6 +15,7 @@ import dev.tranche.webhook.guard.GuardMode;
 import dev.tranche.webhook.metrics.ReviewKind;
 import dev.tranche.webhook.metrics.WebhookMetrics;
 import dev.tranche.webhook.mutate.MutationRules;
+import dev.tranche.webhook.mutate.MutationRules.Cluster;
 import dev.tranche.webhook.mutate.MutationRules.PlainRequests;
 import dev.tranche.webhook.mutate.PodMutator;
 import dev.tranche.webhook.mutate.PodUpdate;
@@ -153,7 +154,7 @@ final class Webhook {
         new PodMutator(rules),
         () -> {
           ClusterWatch.Nodes nodes = cluster.nodes();
-          return new MutationRules.Cluster(
+          return new Cluster(
               nodes.served(), nodes.foreign(), cluster.runtimeClassExists(), cluster::granted, "");
         },
         events,

@@ -149,18 +149,19 @@ public final class AdmissionEvents implements AutoCloseable {
 
   /** Returns a pod's controller; empty if it has none. */
   private static Optional<ObjectReference> controllerOf(String namespace, JsonNode podMetadata) {
-    for (JsonNode owner : podMetadata.path("ownerReferences")) {
-      if (owner.path("controller").asBoolean()) {
-        return Optional.of(
-            Events.object(
-                text(owner, "apiVersion"),
-                text(owner, "kind"),
-                namespace,
-                text(owner, "name"),
-                uid(owner)));
-      }
-    }
-    return Optional.empty();
+    return podMetadata
+        .path("ownerReferences")
+        .valueStream()
+        .filter(owner -> owner.path("controller").asBoolean())
+        .findFirst()
+        .map(
+            owner ->
+                Events.object(
+                    text(owner, "apiVersion"),
+                    text(owner, "kind"),
+                    namespace,
+                    text(owner, "name"),
+                    uid(owner)));
   }
 
   private static @Nullable String uid(JsonNode object) {

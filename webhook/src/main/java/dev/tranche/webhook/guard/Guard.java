@@ -60,8 +60,8 @@ public final class Guard {
       hostPaths.scan(pod.spec(), scan);
     }
     boolean mayUseNvidiaRuntime = mayUseNvidiaRuntime(pod.spec());
-    boolean hostPid = pod.spec().path("hostPID").asBoolean();
-    String node = text(pod.spec(), "nodeName");
+    boolean hostPid = pod.view().sharesHostPids();
+    String node = pod.view().text("nodeName");
     Set<String> onNode = node.isEmpty() ? Set.of() : nodeResources.apply(node);
     boolean anyGpu = false;
     for (Container container : pod.containers()) {
@@ -160,10 +160,8 @@ public final class Guard {
   }
 
   private Optional<GuardFinding> finding(String annotation) {
-    for (String prefix : rules.cdiAnnotationPrefixes()) {
-      if (annotation.startsWith(prefix)) {
-        return Optional.of(GuardFinding.CDI_ANNOTATION);
-      }
+    if (rules.cdiAnnotationPrefixes().stream().anyMatch(annotation::startsWith)) {
+      return Optional.of(GuardFinding.CDI_ANNOTATION);
     }
     return DEVICE_ANNOTATIONS.matcher(annotation).matches()
         ? Optional.of(GuardFinding.DEVICE_ANNOTATION)

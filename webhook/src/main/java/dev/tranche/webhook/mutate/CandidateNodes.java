@@ -43,7 +43,7 @@ record CandidateNodes(
     var selection = new NodeSelection(pod.spec());
     Set<String> excluded = excludedProducts(pod, nodes);
     String nodeName = pod.text("nodeName");
-    boolean hostPid = hostPid(pod);
+    boolean hostPid = pod.sharesHostPids();
     List<GpuNode> admitted =
         nodes.stream()
             .filter(n -> n.replicasPerGpu().isPresent())
@@ -68,10 +68,6 @@ record CandidateNodes(
         fit,
         schedulable(pod, fit, rules.resource()),
         hostPid && nodes.stream().anyMatch(GpuNode::sharesByMps));
-  }
-
-  private static boolean hostPid(PodView pod) {
-    return pod.spec().path("hostPID").asBoolean();
   }
 
   /**
@@ -99,7 +95,7 @@ record CandidateNodes(
    * its admission.
    */
   static void requireNoMps(PodView pod, RequiredNodeAffinity affinity) {
-    if (hostPid(pod)) {
+    if (pod.sharesHostPids()) {
       affinity.require(Names.LABEL_SHARING_STRATEGY, "NotIn", List.of("mps"));
     }
   }

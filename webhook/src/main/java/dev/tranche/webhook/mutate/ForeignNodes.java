@@ -1,6 +1,7 @@
 package dev.tranche.webhook.mutate;
 
 import dev.tranche.api.Names;
+import dev.tranche.webhook.mutate.MutationRules.Cluster;
 import dev.tranche.webhook.nodes.GpuNode;
 import dev.tranche.webhook.nodes.NodeSelection;
 import dev.tranche.webhook.pod.PodView;
@@ -14,9 +15,8 @@ import java.util.stream.Stream;
  * A number that counts replicas on Tranche's nodes counts whole GPUs there, or what their plugin
  * says.
  */
-record ForeignNodes(
-    PodView pod, NodeSelection selection, MutationRules.Cluster cluster, MutationRules rules) {
-  ForeignNodes(PodView pod, MutationRules.Cluster cluster, MutationRules rules) {
+record ForeignNodes(PodView pod, NodeSelection selection, Cluster cluster, MutationRules rules) {
+  ForeignNodes(PodView pod, Cluster cluster, MutationRules rules) {
     this(pod, new NodeSelection(pod.spec()), cluster, rules);
   }
 

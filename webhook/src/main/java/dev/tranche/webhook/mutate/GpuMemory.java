@@ -8,6 +8,7 @@ import static java.util.stream.Collectors.toMap;
 import dev.tranche.api.GpuPart;
 import dev.tranche.api.Names;
 import dev.tranche.api.Printable;
+import dev.tranche.webhook.mutate.MutationRules.Cluster;
 import dev.tranche.webhook.nodes.GpuNode;
 import dev.tranche.webhook.pod.Denial;
 import dev.tranche.webhook.pod.Messages;
@@ -20,7 +21,6 @@ import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Optional;
-import java.util.function.Function;
 import java.util.function.Predicate;
 import java.util.stream.Stream;
 
@@ -60,65 +60,120 @@ record GpuMemory(
    * @param requests at least one is by memory
    * @param granularity of the nodes that the pod can land on
    * @param cluster says which of the nodes have room
-   * @return empty if the pod is denied
    */
-  static Optional<GpuMemory> of(
-      PodView pod,
+  record Search(
       GpuRequests requests,
       ReplicaGranularity granularity,
-      MutationRules.Cluster cluster,
-      MutationRules.Memory rules,
-      Messages messages) {
-    Request largest =
-        requests.requests().stream()
-            .max(Comparator.comparingLong(Request::memoryBytes))
-            .orElseThrow();
-    boolean tied = pod.isGated() || pod.claimsVolume();
-    List<Model> models = models(tied ? granularity.reachable() : granularity.nodes(), rules);
-    if (models.isEmpty() && !rules.isAssumed()) {
-      messages.deny(
-          Denial.MEMORY_UNKNOWN,
-          largest.key(),
-          Names.LABEL_MEMORY,
-          Printable.value(largest.text()));
-      return Optional.empty();
+      Cluster cluster,
+      MutationRules.Memory rules) {
+    /** Returns the memory for a pod; empty if that is denied. */
+    Optional<GpuMemory> of(PodView pod, Messages messages) {
+      Request largest =
+          requests.requests().stream()
+              .max(Comparator.comparingLong(Request::memoryBytes))
+              .orElseThrow();
+      String text = Printable.value(largest.text());
+      boolean tied = pod.isGated() || pod.claimsVolume();
+      List<Model> models = models(tied ? granularity.reachable() : granularity.nodes());
+      if (models.isEmpty() && !rules.isAssumed()) {
+        messages.deny(Denial.MEMORY_UNKNOWN, largest.key(), Names.LABEL_MEMORY, text);
+        return Optional.empty();
+      }
+      long usableMax =
+          models.stream()
+              .mapToLong(Model::usableBytes)
+              .max()
+              .orElse(rules.defaultBytes() - rules.reserveBytes());
+      if (largest.memoryBytes() > usableMax) {
+        messages.deny(Denial.MEMORY_TOO_LARGE, text, usableMax >> 20);
+        return Optional.empty();
+      }
+      if (models.isEmpty()) {
+        return Optional.of(new GpuMemory(usableMax, List.of(), 0, List.of()));
+      }
+      List<Model> large =
+          models.stream().filter(m -> m.usableBytes() >= largest.memoryBytes()).toList();
+      if (tied) {
+        return Optional.of(enoughOnAll(models, large));
+      }
+      List<Model> chosen = choose(large);
+      if (!totals(large).equals(totals(chosen))) {
+        String texts =
+            byMemory().map(r -> Printable.value(r.text())).distinct().collect(joining(", "));
+        messages.warn(Warning.MEMORIES_DISAGREE, totals(large), texts, totals(chosen));
+      }
+      List<Integer> totals = chosen.stream().map(Model::totalMib).distinct().toList();
+      return Optional.of(
+          new GpuMemory(
+              leastUsable(chosen),
+              totals.stream().map(String::valueOf).toList(),
+              0,
+              except(models.stream().filter(m -> totals.contains(m.totalMib())), chosen)));
     }
-    long usableMax =
-        models.stream()
-            .mapToLong(Model::usableBytes)
-            .max()
-            .orElse(rules.defaultBytes() - rules.reserveBytes());
-    if (largest.memoryBytes() > usableMax) {
-      messages.deny(Denial.MEMORY_TOO_LARGE, Printable.value(largest.text()), usableMax >> 20);
-      return Optional.empty();
-    }
-    if (models.isEmpty()) {
-      return Optional.of(new GpuMemory(usableMax, List.of(), 0, List.of()));
-    }
-    List<Model> large =
-        models.stream().filter(m -> m.usableBytes() >= largest.memoryBytes()).toList();
-    if (tied) {
-      return Optional.of(enoughOnAll(models, large));
-    }
-    List<Model> chosen = choose(large, requests, granularity, cluster, rules);
-    if (!totals(large).equals(totals(chosen))) {
-      messages.warn(
-          Warning.MEMORIES_DISAGREE,
-          totals(large),
-          byMemory(requests).map(r -> Printable.value(r.text())).distinct().collect(joining(", ")),
-          totals(chosen));
-    }
-    List<Integer> totals = chosen.stream().map(Model::totalMib).distinct().toList();
-    return Optional.of(
-        new GpuMemory(
-            leastUsable(chosen),
-            totals.stream().map(String::valueOf).toList(),
-            0,
-            except(models.stream().filter(m -> totals.contains(m.totalMib())), chosen)));
-  }
 
-  private static Stream<Request> byMemory(GpuRequests requests) {
-    return requests.requests().stream().filter(r -> r.memoryBytes() > 0);
+    /**
+     * Returns the models by ascending memory. Nodes that do not state their memory are left out,
+     * since it may be too small.
+     */
+    private List<Model> models(List<GpuNode> nodes) {
+      return nodes.stream()
+          .filter(node -> node.memoryMib().isPresent())
+          .map(node -> Model.of(node, rules.reserveBytes()))
+          .distinct()
+          .sorted(
+              Comparator.comparingInt(Model::totalMib)
+                  .thenComparingLong(Model::usableBytes)
+                  .thenComparing(Model::usableLabel))
+          .toList();
+    }
+
+    /**
+     * Chooses among the models that are large enough those with equal replica counts: by the nodes
+     * with room now, or else what most nodes agree on. What other nodes say affects only those
+     * nodes.
+     */
+    private List<Model> choose(List<Model> large) {
+      Collection<List<Model>> solutions =
+          large.stream().collect(groupingBy(this::replicas, LinkedHashMap::new, toList())).values();
+      if (solutions.size() == 1) {
+        return solutions.iterator().next();
+      }
+      return Majority.draw(
+              solutions, same -> (int) nodes(same).filter(room(same)).count(), cluster.reviewUid())
+          .orElseGet(
+              () ->
+                  Majority.of(
+                      solutions.stream()
+                          .collect(toMap(same -> same, same -> (int) nodes(same).count())),
+                      same -> 0,
+                      cluster.reviewUid()));
+    }
+
+    private Stream<GpuNode> nodes(List<Model> models) {
+      return granularity.nodes().stream()
+          .filter(n -> n.memoryMib().isPresent())
+          .filter(n -> models.contains(Model.of(n, rules.reserveBytes())));
+    }
+
+    /** Returns whether a node of these models says that it has room for the shares. */
+    private Predicate<GpuNode> room(List<Model> models) {
+      int replicasPerGpu = granularity.replicasPerGpu();
+      List<Grant> grants = Grant.of(requests, replicasPerGpu, leastUsable(models));
+      double gpus = grants.stream().mapToLong(Grant::replicas).sum() / (double) replicasPerGpu;
+      int share = grants.stream().mapToInt(Grant::shareReplicas).max().orElseThrow();
+      return node -> cluster.hasRoom(node, gpus, share, replicasPerGpu);
+    }
+
+    private List<Integer> replicas(Model model) {
+      return byMemory()
+          .map(r -> GpuPart.of(r.memoryBytes(), model.usableBytes()))
+          .map(part -> part.replicas(granularity.replicasPerGpu()))
+          .toList();
+    }
+
+    private Stream<Request> byMemory() {
+      return requests.requests().stream().filter(r -> r.memoryBytes() > 0);
+    }
   }
 
   private static long leastUsable(List<Model> models) {
@@ -136,59 +191,6 @@ record GpuMemory(
     return new GpuMemory(leastUsable(large), List.of(), leastMib, except);
   }
 
-  /**
-   * Chooses among the models that are large enough those with equal replica counts: by the nodes
-   * with room now, or else what most nodes agree on. What other nodes say affects only those nodes.
-   */
-  private static List<Model> choose(
-      List<Model> large,
-      GpuRequests requests,
-      ReplicaGranularity granularity,
-      MutationRules.Cluster cluster,
-      MutationRules.Memory rules) {
-    Collection<List<Model>> solutions =
-        large.stream()
-            .collect(
-                groupingBy(
-                    model -> replicas(requests, model, granularity.replicasPerGpu()),
-                    LinkedHashMap::new,
-                    toList()))
-            .values();
-    if (solutions.size() == 1) {
-      return solutions.iterator().next();
-    }
-    Function<List<Model>, Stream<GpuNode>> nodes =
-        same ->
-            granularity.nodes().stream()
-                .filter(n -> n.memoryMib().isPresent())
-                .filter(n -> same.contains(Model.of(n, rules.reserveBytes())));
-    return Majority.draw(
-            solutions,
-            same ->
-                (int)
-                    nodes
-                        .apply(same)
-                        .filter(room(requests, granularity.replicasPerGpu(), same, cluster))
-                        .count(),
-            cluster.reviewUid())
-        .orElseGet(
-            () ->
-                Majority.of(
-                    solutions.stream()
-                        .collect(toMap(same -> same, same -> (int) nodes.apply(same).count())),
-                    same -> 0,
-                    cluster.reviewUid()));
-  }
-
-  /** Returns whether a node of these models says that it has room for the shares. */
-  private static Predicate<GpuNode> room(
-      GpuRequests requests, int replicasPerGpu, List<Model> models, MutationRules.Cluster cluster) {
-    List<Grant> grants = Grant.of(requests, replicasPerGpu, leastUsable(models));
-    double gpus = grants.stream().mapToLong(Grant::replicas).sum() / (double) replicasPerGpu;
-    int share = grants.stream().mapToInt(Grant::shareReplicas).max().orElseThrow();
-    return node -> cluster.hasRoom(node, gpus, share, replicasPerGpu);
-  }
-
   /** Returns the labels by which models are excluded whose totals are those of chosen ones. */
   private static List<String> except(Stream<Model> models, List<Model> chosen) {
     List<String> kept = chosen.stream().map(Model::usableLabel).toList();
@@ -198,28 +200,6 @@ record GpuMemory(
         .filter(label -> !label.isEmpty() && !kept.contains(label))
         .distinct()
         .limit(EXCLUDED_MAX)
-        .toList();
-  }
-
-  private static List<Integer> replicas(GpuRequests requests, Model model, int replicasPerGpu) {
-    return byMemory(requests)
-        .map(r -> GpuPart.of(r.memoryBytes(), model.usableBytes()).replicas(replicasPerGpu))
-        .toList();
-  }
-
-  /**
-   * Returns the models by ascending memory. Nodes that do not state their memory are left out,
-   * since it may be too small.
-   */
-  private static List<Model> models(List<GpuNode> nodes, MutationRules.Memory rules) {
-    return nodes.stream()
-        .filter(node -> node.memoryMib().isPresent())
-        .map(node -> Model.of(node, rules.reserveBytes()))
-        .distinct()
-        .sorted(
-            Comparator.comparingInt(Model::totalMib)
-                .thenComparingLong(Model::usableBytes)
-                .thenComparing(Model::usableLabel))
         .toList();
   }
 

@@ -3,6 +3,7 @@ package dev.tranche.webhook.mutate;
 import dev.tranche.api.GpuPart;
 import dev.tranche.api.Names;
 import dev.tranche.webhook.pod.Messages;
+import dev.tranche.webhook.pod.PodView.Container;
 import dev.tranche.webhook.pod.Warning;
 import dev.tranche.webhook.request.GpuRequests;
 import dev.tranche.webhook.request.GpuRequests.Request;
@@ -46,6 +47,10 @@ record Grant(
     };
   }
 
+  Container container() {
+    return request.container();
+  }
+
   /** Returns the whole GPUs of a plain request, or 0 for a share. */
   int wholeGpus() {
     return request.wanted() instanceof Wanted.Gpus(int gpus) ? gpus : 0;
@@ -69,7 +74,7 @@ record Grant(
 
   /** Says that the share was rounded up, or that GPUs are written as replicas. */
   void warn(Messages messages) {
-    String container = request.container().name();
+    String container = container().name();
     String text = request.text();
     int r = replicasPerGpu;
     switch (request.wanted()) {

@@ -1,6 +1,7 @@
 package dev.tranche.webhook.mutate;
 
 import dev.tranche.api.Names;
+import dev.tranche.webhook.mutate.MutationRules.Cluster;
 import dev.tranche.webhook.nodes.GpuNode;
 import dev.tranche.webhook.pod.Messages;
 import dev.tranche.webhook.pod.PodView;
@@ -24,7 +25,7 @@ record Grants(List<Grant> list, ReplicaGranularity granularity, GpuMemory memory
   static Optional<Grants> of(
       PodView pod,
       GpuRequests requests,
-      MutationRules.Cluster cluster,
+      Cluster cluster,
       MutationRules rules,
       boolean numbersCountGpus,
       Messages messages) {
@@ -44,7 +45,7 @@ record Grants(List<Grant> list, ReplicaGranularity granularity, GpuMemory memory
     GpuMemory memory = GpuMemory.ANY;
     if (requests.memoryBytesMax() > 0) {
       Optional<GpuMemory> known =
-          GpuMemory.of(pod, requests, granularity, cluster, rules.memory(), messages);
+          new GpuMemory.Search(requests, granularity, cluster, rules.memory()).of(pod, messages);
       if (known.isEmpty()) {
         return Optional.empty();
       }

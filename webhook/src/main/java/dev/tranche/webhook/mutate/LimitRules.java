@@ -28,7 +28,7 @@ final class LimitRules {
    */
   static void check(PodView pod, Grants granted, MutationRules.Memory memory, Messages messages) {
     for (Grant grant : granted.list()) {
-      String container = grant.request().container().name();
+      String container = grant.container().name();
       String own = Names.GPU_MEMORY_LIMIT_OF + container;
       String key = pod.annotations().containsKey(own) ? own : Names.GPU_MEMORY_LIMIT;
       OptionalLong wanted = LimitRequest.of(pod.annotations(), container);

@@ -6,6 +6,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import dev.tranche.api.Demand;
 import dev.tranche.api.Names;
 import dev.tranche.webhook.compat.Translation;
+import dev.tranche.webhook.mutate.MutationRules.Cluster;
 import dev.tranche.webhook.nodes.NodeSelection;
 import dev.tranche.webhook.pod.Added;
 import dev.tranche.webhook.pod.Denial;
@@ -47,7 +48,7 @@ public record PodMutator(MutationRules rules) {
   /**
    * @param pod at its creation, as JSON; not changed
    */
-  public Mutation mutate(JsonNode pod, MutationRules.Cluster cluster) {
+  public Mutation mutate(JsonNode pod, Cluster cluster) {
     var arrived = new PodView(pod);
     var messages = new Messages();
     if (SizeLimits.denyLarge(arrived, messages)
@@ -71,7 +72,7 @@ public record PodMutator(MutationRules rules) {
    * Whether a choice between nodes holds: some node is as the pod requires, or none is known that
    * Tranche's plugin serves.
    */
-  private boolean keepsRequirements(PodView pod, MutationRules.Cluster cluster) {
+  private boolean keepsRequirements(PodView pod, Cluster cluster) {
     var selection = new NodeSelection(pod.spec());
     return !new ForeignNodes(pod, cluster, rules).leavesNumbers()
         && (cluster.nodes().stream().noneMatch(n -> n.replicasPerGpu().isPresent())
@@ -92,12 +93,12 @@ public record PodMutator(MutationRules rules) {
   /** Of one pod. */
   private final class Review {
     private final OwnersPod owners;
-    private final MutationRules.Cluster cluster;
+    private final Cluster cluster;
     private final boolean other;
     private final RequiredNodeAffinity affinity;
     private final Messages messages;
 
-    Review(OwnersPod owners, MutationRules.Cluster cluster, Messages messages) {
+    Review(OwnersPod owners, Cluster cluster, Messages messages) {
       this.owners = owners;
       this.cluster = cluster;
       this.messages = messages;
@@ -207,8 +208,7 @@ public record PodMutator(MutationRules rules) {
     /** Whether a number of GPUs becomes replicas only now. */
     private boolean isConverted(Grant grant) {
       return grant.wholeGpus() > 0
-          && owners.arrived(grant.request().container()).requested(rules.resource())
-              != grant.replicas();
+          && owners.arrived(grant.container()).requested(rules.resource()) != grant.replicas();
     }
 
     /** Warns about a pod whose number, if it has one, counts replicas. */

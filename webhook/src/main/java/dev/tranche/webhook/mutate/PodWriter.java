@@ -15,6 +15,7 @@ import dev.tranche.webhook.pod.OwnersPod;
 import dev.tranche.webhook.pod.PodView;
 import dev.tranche.webhook.pod.PodView.Container;
 import dev.tranche.webhook.pod.Warning;
+import dev.tranche.webhook.request.PlacementAnnotations;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -28,19 +29,6 @@ import java.util.function.Function;
  */
 record PodWriter(
     OwnersPod owners, RequiredNodeAffinity affinity, MutationRules rules, Messages messages) {
-  /** The extender trusts these annotations, so what the user wrote there does not stay. */
-  private static final List<String> RESULTS =
-      List.of(
-          Names.ADDED,
-          Names.GPU,
-          Names.GPU_MODEL_GRANTED,
-          Names.GPUS_REQUESTED,
-          Names.GRANTED_FRACTION,
-          Names.GRANTED_MEMORY,
-          Names.GRANTED_REPLICAS,
-          Names.REPLICAS_PER_GPU,
-          Names.SERVED_BY);
-
   /**
    * @param runtimeClassExists whether the cluster has the RuntimeClass of GPU pods
    */
@@ -74,7 +62,7 @@ record PodWriter(
 
   /** Writes a container's replicas into its requests and limits, which must be equal. */
   private void write(Grant grant) {
-    Container container = grant.request().container();
+    Container container = grant.container();
     JsonNode present = owners.arrived(container).spec().path("resources");
     ObjectNode resources = PodView.object(container.spec(), "resources");
     for (String section : Container.SECTIONS) {
@@ -91,7 +79,7 @@ record PodWriter(
 
   private void warnOfNumbersTakenBack(List<Grant> grants) {
     String resource = rules.resource();
-    Set<Container> granted = grants.stream().map(g -> g.request().container()).collect(toSet());
+    Set<Container> granted = grants.stream().map(Grant::container).collect(toSet());
     owners
         .numbers()
         .forEach(
@@ -137,14 +125,14 @@ record PodWriter(
 
   private static String byContainer(List<Grant> grants, Function<Grant, Object> value) {
     return grants.stream()
-        .map(grant -> grant.request().container().name() + "=" + value.apply(grant))
+        .map(grant -> grant.container().name() + "=" + value.apply(grant))
         .collect(joining(","));
   }
 
   private static void writeResults(Map<String, String> results, PodView pod) {
     if (!results.isEmpty() || pod.pod().path("metadata").has("annotations")) {
       ObjectNode annotations = PodView.object(PodView.object(pod.pod(), "metadata"), "annotations");
-      annotations.remove(RESULTS);
+      annotations.remove(PlacementAnnotations.RESULTS);
       results.forEach(annotations::put);
     }
   }

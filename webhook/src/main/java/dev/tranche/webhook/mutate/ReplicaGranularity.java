@@ -4,6 +4,7 @@ import static java.util.stream.Collectors.groupingBy;
 import static java.util.stream.Collectors.joining;
 import static java.util.stream.Collectors.summingInt;
 
+import dev.tranche.webhook.mutate.MutationRules.Cluster;
 import dev.tranche.webhook.nodes.GpuNode;
 import dev.tranche.webhook.pod.Messages;
 import dev.tranche.webhook.pod.Warning;
@@ -31,7 +32,7 @@ record ReplicaGranularity(
   static ReplicaGranularity of(
       GpuRequests requests,
       CandidateNodes candidates,
-      MutationRules.Cluster cluster,
+      Cluster cluster,
       int defaultReplicasPerGpu,
       Messages messages) {
     Map<Integer, Integer> nodesByReplicas =

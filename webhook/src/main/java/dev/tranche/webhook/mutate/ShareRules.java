@@ -32,8 +32,8 @@ record ShareRules(PodView pod, String resource, boolean numbersCountGpus, Messag
     for (Grant grant : shares) {
       // Spark, KubeRay and others write the number of GPUs beside the share.
       checkRequest(grant, numbersCountGpus ? requests.gpus(grant.request()) : 0);
-      if (grant.request().container().privileged()) {
-        messages.deny(Denial.PRIVILEGED, grant.request().container().name());
+      if (grant.container().privileged()) {
+        messages.deny(Denial.PRIVILEGED, grant.container().name());
       }
     }
     if (!shares.isEmpty() && !pod.text("nodeName").isEmpty()) {
@@ -55,7 +55,7 @@ record ShareRules(PodView pod, String resource, boolean numbersCountGpus, Messag
    * @param gpus the number that may be requested beside the share; 0: none
    */
   private void checkRequest(Grant grant, int gpus) {
-    Container container = grant.request().container();
+    Container container = grant.container();
     // Tranche wrote the request of a pod that was restored or copied, or that a webhook after ours
     // has changed. If R has changed since then, the request is written again.
     boolean admittedBefore = pod.annotations().containsKey(Names.REPLICAS_PER_GPU);
@@ -72,7 +72,7 @@ record ShareRules(PodView pod, String resource, boolean numbersCountGpus, Messag
   }
 
   private void denyOwnRequest(Grant grant, long requested, int gpus) {
-    Container container = grant.request().container();
+    Container container = grant.container();
     String name = container.name();
     String key = grant.request().key();
     String text = grant.request().text();
@@ -120,8 +120,7 @@ record ShareRules(PodView pod, String resource, boolean numbersCountGpus, Messag
   /** Returns what the containers request, as the extender will read it. */
   static List<Demand.Request> requests(PodView pod, List<Grant> grants, String resource) {
     Map<Container, Integer> granted =
-        grants.stream()
-            .collect(toMap(g -> g.request().container(), Grant::replicas, (first, twice) -> first));
+        grants.stream().collect(toMap(Grant::container, Grant::replicas, (first, twice) -> first));
     return pod.containers().stream()
         .map(
             c ->

@@ -150,6 +150,11 @@ public final class PodView {
     return object.path(field).asText("");
   }
 
+  /** Whether it sees the processes of its node. */
+  public boolean sharesHostPids() {
+    return spec().path("hostPID").asBoolean();
+  }
+
   public boolean isOfWindows() {
     return text(spec().path("os"), "name").equals("windows");
   }

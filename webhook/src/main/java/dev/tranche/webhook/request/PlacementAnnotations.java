@@ -25,7 +25,9 @@ public final class PlacementAnnotations {
   private static final Pattern UUID = Pattern.compile("!?(GPU|MIG)-\\S+");
   private static final List<String> PLACEMENT_KEYS =
       List.of(Names.GPU_PLACEMENT, Names.GPU_MODEL, Names.GPU_UUID);
-  private static final Set<String> KNOWN =
+
+  /** What users write, besides shares. */
+  private static final Set<String> REQUESTS =
       Set.of(
           Names.GPU_MEMORY_LIMIT,
           Names.GPU_COUNT,
@@ -33,16 +35,20 @@ public final class PlacementAnnotations {
           Names.GPU_PLACEMENT,
           Names.GPU_MODEL,
           Names.GPU_UUID,
+          Names.PLAIN_REQUESTS);
+
+  /** The extender trusts these annotations, so what the user wrote there does not stay. */
+  public static final Set<String> RESULTS =
+      Set.of(
+          Names.ADDED,
           Names.GPU,
-          Names.REPLICAS_PER_GPU,
+          Names.GPU_MODEL_GRANTED,
+          Names.GPUS_REQUESTED,
           Names.GRANTED_FRACTION,
           Names.GRANTED_MEMORY,
           Names.GRANTED_REPLICAS,
-          Names.GPU_MODEL_GRANTED,
-          Names.GPUS_REQUESTED,
-          Names.ADDED,
-          Names.SERVED_BY,
-          Names.PLAIN_REQUESTS);
+          Names.REPLICAS_PER_GPU,
+          Names.SERVED_BY);
 
   private static final String WRITTEN_BY_USERS =
       "gpu-fraction, gpu-memory, gpu-memory-limit, gpu-count, gpu-container, gpu-placement,"
@@ -100,13 +106,16 @@ public final class PlacementAnnotations {
   /** Adds a warning for each annotation of ours that does not exist. */
   public static void warnOfUnknown(Map<String, String> annotations, Messages messages) {
     annotations.keySet().stream()
-        .filter(k -> k.startsWith(PREFIX) && !KNOWN.contains(k) && !isOfContainer(k))
+        .filter(key -> key.startsWith(PREFIX) && !isKnown(key))
         .limit(WARNINGS_MAX)
         .forEach(key -> messages.warn(Warning.UNKNOWN, key, PREFIX, WRITTEN_BY_USERS));
   }
 
-  private static boolean isOfContainer(String key) {
-    return Names.requestsShare(key) || key.startsWith(Names.GPU_MEMORY_LIMIT_OF);
+  private static boolean isKnown(String key) {
+    return REQUESTS.contains(key)
+        || RESULTS.contains(key)
+        || Names.requestsShare(key)
+        || key.startsWith(Names.GPU_MEMORY_LIMIT_OF);
   }
 
   /** Adds a warning for each placement annotation and limit of a pod that requests no GPU. */

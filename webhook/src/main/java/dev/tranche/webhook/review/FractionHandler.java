@@ -6,7 +6,7 @@ import dev.tranche.webhook.events.AdmissionEvents;
 import dev.tranche.webhook.guard.Verdict;
 import dev.tranche.webhook.metrics.ReviewKind;
 import dev.tranche.webhook.metrics.WebhookMetrics;
-import dev.tranche.webhook.mutate.MutationRules;
+import dev.tranche.webhook.mutate.MutationRules.Cluster;
 import dev.tranche.webhook.mutate.PodMutator;
 import dev.tranche.webhook.pod.Mutation;
 import dev.tranche.webhook.review.ReviewReader.Raw;
@@ -31,7 +31,7 @@ public final class FractionHandler extends PodReviewHandler {
   private static final Logger LOG = LoggerFactory.getLogger(FractionHandler.class);
 
   private final PodMutator mutator;
-  private final Supplier<MutationRules.Cluster> cluster;
+  private final Supplier<Cluster> cluster;
   private final AdmissionEvents events;
 
   /** Per namespace, since whoever creates pods there can cause lines. */
@@ -39,7 +39,7 @@ public final class FractionHandler extends PodReviewHandler {
 
   public FractionHandler(
       PodMutator mutator,
-      Supplier<MutationRules.Cluster> cluster,
+      Supplier<Cluster> cluster,
       AdmissionEvents events,
       WebhookMetrics metrics) {
     super(ReviewKind.FRACTION, metrics);
