@@ -71,6 +71,9 @@ public final class HamiAnnotations {
    */
   private void policy(String policy) {
     for (String part : policy.split(",", -1)) {
+      if (pod.messages().isFull()) {
+        return;
+      }
       String placement = PLACEMENTS.get(part.strip());
       if (placement != null) {
         pod.translateUnlessPresent(POLICY, policy, Names.GPU_PLACEMENT, placement);

@@ -61,10 +61,12 @@ record KaiAnnotations(Translation pod) {
                 }
               }
             });
-    bounded.forEach(this::bounds);
+    bounded.stream().takeWhile(container -> !pod.messages().isFull()).forEach(this::bounds);
     Set<String> keys = pod.annotations().keySet();
     boolean requestsShare = !bounded.isEmpty() || keys.contains(FRACTION) || keys.contains(MEMORY);
-    others.forEach((key, value) -> other(key, value, requestsShare));
+    others.entrySet().stream()
+        .takeWhile(entry -> !pod.messages().isFull())
+        .forEach(entry -> other(entry.getKey(), entry.getValue(), requestsShare));
     pod.annotation(POD_MODE).ifPresent(mode -> mode(POD_MODE, mode, requestsShare));
     // Any application may use this key; beside a share it is KAI's.
     pod.annotation(MPS)

@@ -13,12 +13,15 @@ public final class Messages {
   private final List<String> warnings = new ArrayList<>();
   private String reason = "";
 
+  /** Also of problems with the same sentence. */
+  private int denials;
+
   /** Adds a problem, unless the owner is told of enough others. */
   public void deny(Denial denial, Object... values) {
-    if (!denied()) {
+    if (denials++ == 0) {
       reason = denial.toString();
     }
-    if (!isFull()) {
+    if (problems.size() <= Denial.PER_POD_MAX) {
       problems.add(denial.of(values));
     }
   }
@@ -31,16 +34,16 @@ public final class Messages {
     return !problems.isEmpty();
   }
 
-  /** Whether no further problem would be reported. */
-  private boolean isFull() {
-    return problems.size() > Denial.PER_POD_MAX;
+  /** Whether to look for no further problem: a pod may have hundreds of thousands. */
+  public boolean isFull() {
+    return denials > Denial.PER_POD_MAX;
   }
 
   /** Returns the denial of a pod with problems. The first one is its reason. */
   public Mutation.Denied denial() {
     String sentences = problems.stream().limit(Denial.PER_POD_MAX).collect(joining(" "));
-    return new Mutation.Denied(
-        isFull() ? sentences + " " + Denial.MORE.template() : sentences, reason);
+    boolean more = problems.size() > Denial.PER_POD_MAX;
+    return new Mutation.Denied(more ? sentences + " " + Denial.MORE.template() : sentences, reason);
   }
 
   public List<String> warnings() {

@@ -115,7 +115,7 @@ public record GpuRequests(List<Request> requests, int count, Optional<Container>
     var requests = new ArrayList<Request>();
     annotations.forEach(
         (key, value) -> {
-          if (Names.requestsShare(key)) {
+          if (Names.requestsShare(key) && !messages.isFull()) {
             target(pod, chosen, key, messages)
                 .flatMap(container -> request(container, key, value, messages))
                 .ifPresent(requests::add);

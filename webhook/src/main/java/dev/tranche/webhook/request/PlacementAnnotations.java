@@ -88,7 +88,7 @@ public final class PlacementAnnotations {
     for (Map.Entry<String, String> annotation : pod.annotations().entrySet()) {
       String key = annotation.getKey();
       boolean named = key.startsWith(Names.GPU_MEMORY_LIMIT_OF);
-      if (named || key.equals(Names.GPU_MEMORY_LIMIT)) {
+      if ((named || key.equals(Names.GPU_MEMORY_LIMIT)) && !messages.isFull()) {
         if (named) {
           GpuRequests.checkContainer(
               pod, key, key.substring(Names.GPU_MEMORY_LIMIT_OF.length()), messages);
