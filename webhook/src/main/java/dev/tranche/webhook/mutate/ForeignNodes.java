@@ -15,11 +15,7 @@ import java.util.stream.Stream;
  * A number that counts replicas on Tranche's nodes counts whole GPUs there, or what their plugin
  * says.
  */
-record ForeignNodes(PodView pod, NodeSelection selection, Cluster cluster, MutationRules rules) {
-  ForeignNodes(PodView pod, Cluster cluster, MutationRules rules) {
-    this(pod, new NodeSelection(pod.spec()), cluster, rules);
-  }
-
+record ForeignNodes(PodView pod, Cluster cluster, MutationRules rules) {
   /**
    * Returns whether the pod keeps its number: it opts out, or it may use foreign nodes and none of
    * ours. A share is possible on ours alone.
@@ -31,13 +27,14 @@ record ForeignNodes(PodView pod, NodeSelection selection, Cluster cluster, Mutat
     if (isShare() || hasNodeName() || countsReplicas()) {
       return false;
     }
+    var selection = new NodeSelection(pod.spec());
     return selection.forbids(Names.LABEL_REPLICAS_PER_GPU)
-        || selectsDra()
-        || (takesForeign() && !takes(cluster.nodes().stream()));
+        || selectsDra(selection)
+        || (takesForeign(selection) && !takes(selection, cluster.nodes().stream()));
   }
 
   /** Before the first node of a DRA driver is there, only its label can say so. */
-  private boolean selectsDra() {
+  private static boolean selectsDra(NodeSelection selection) {
     return selection.admitsLabel(Names.SERVED_BY, Names.DRA)
         && !selection.admitsLabel(Names.SERVED_BY, null);
   }
@@ -54,17 +51,18 @@ record ForeignNodes(PodView pod, NodeSelection selection, Cluster cluster, Mutat
 
   /** Whether a pod that is converted for Tranche's nodes could also use foreign ones. */
   boolean areToo() {
-    return !isShare() && !hasNodeName() && takesForeign();
+    return !isShare() && !hasNodeName() && takesForeign(new NodeSelection(pod.spec()));
   }
 
   /** Whether the pod's selectors and tolerations admit a foreign node with all that it requests. */
-  private boolean takesForeign() {
+  private boolean takesForeign(NodeSelection selection) {
     List<String> requested = rules.resources().stream().filter(pod::requests).toList();
-    return takes(cluster.foreign().stream().filter(n -> requested.stream().allMatch(n::offers)));
+    return takes(
+        selection, cluster.foreign().stream().filter(n -> requested.stream().allMatch(n::offers)));
   }
 
   /** Thousands of nodes have a few sets of taints. */
-  private boolean takes(Stream<GpuNode> nodes) {
+  private boolean takes(NodeSelection selection, Stream<GpuNode> nodes) {
     return nodes
         .filter(selection::admits)
         .map(GpuNode::taints)
@@ -93,6 +91,7 @@ record ForeignNodes(PodView pod, NodeSelection selection, Cluster cluster, Mutat
    * off: a toleration can be added later.
    */
   void requireNoneOfOurs(RequiredNodeAffinity affinity) {
+    var selection = new NodeSelection(pod.spec());
     if (optsOut() || cluster.nodes().stream().anyMatch(selection::admits)) {
       affinity.require(Names.LABEL_REPLICAS_PER_GPU, "DoesNotExist", List.of());
     }
@@ -104,7 +103,7 @@ record ForeignNodes(PodView pod, NodeSelection selection, Cluster cluster, Mutat
    */
   void requireNoDra(RequiredNodeAffinity affinity) {
     if (!hasNodeName()
-        && selection.admitsLabel(Names.SERVED_BY, Names.DRA)
+        && new NodeSelection(pod.spec()).admitsLabel(Names.SERVED_BY, Names.DRA)
         && cluster.foreign().stream().anyMatch(GpuNode::servedByDra)) {
       affinity.require(Names.SERVED_BY, "NotIn", List.of(Names.DRA));
     }
