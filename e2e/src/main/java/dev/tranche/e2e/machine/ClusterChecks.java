@@ -6,7 +6,7 @@ import dev.tranche.e2e.install.HttpGet;
 import dev.tranche.e2e.install.PodProcesses;
 import dev.tranche.e2e.verify.Anonymizer;
 import dev.tranche.e2e.verify.CheckStatus;
-import dev.tranche.e2e.verify.NvmlProbe;
+import dev.tranche.e2e.verify.NvmlChecks;
 import dev.tranche.e2e.verify.Report;
 import io.fabric8.kubernetes.api.model.ConfigMapBuilder;
 import io.fabric8.kubernetes.api.model.Pod;
@@ -78,7 +78,7 @@ public final class ClusterChecks {
     loads.forEach(load -> node.awaitPod(load.name(), _ -> node.usedMib(load.name()) > 0));
     use(loads);
     allocate();
-    NvmlProbe.addTo(report, DRIVER_ROOT);
+    NvmlChecks.run(DRIVER_ROOT, report);
     memoryDecides(totalMib);
     loadDecides();
     memoryLimits(totalMib);

@@ -19,17 +19,14 @@ import io.fabric8.kubernetes.client.KubernetesClientException;
 import io.fabric8.kubernetes.client.readiness.Readiness;
 import java.io.ByteArrayOutputStream;
 import java.io.File;
-import java.io.IOException;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.Optional;
 import java.util.function.Predicate;
 import java.util.regex.Pattern;
-import org.jspecify.annotations.Nullable;
 
 /** The cluster of one node that {@code ./demo --gpu} starts, and pods in its namespace. */
 final class GpuNode implements AutoCloseable {
@@ -44,8 +41,6 @@ final class GpuNode implements AutoCloseable {
 
   private final KubernetesClient client;
   private final List<String> options;
-
-  private @Nullable LocalApi api;
 
   private GpuNode(KubernetesClient client, List<String> options) {
     this.client = client;
@@ -194,21 +189,9 @@ final class GpuNode implements AutoCloseable {
 
   private JsonNode query(String path) {
     var answers = new ArrayList<LocalApi.Answer>();
-    Await.until(path, ANSWER_WITHIN_S, () -> ask(path).filter(answers::add).isPresent());
+    Await.until(
+        path, ANSWER_WITHIN_S, () -> answers.addAll(LocalApi.all(client, parts("extender"), path)));
     return answers.getFirst().json();
-  }
-
-  private Optional<LocalApi.Answer> ask(String path) {
-    try {
-      if (api == null) {
-        api = new LocalApi(client, parts("extender").getFirst());
-      }
-      return Optional.of(api.get(path)).filter(answer -> answer.status() == 200);
-    } catch (IOException e) {
-      // The next one gets another connection.
-      api = null;
-      return Optional.empty();
-    }
   }
 
   /** Lets the program of a pod free all but a little of its memory. */

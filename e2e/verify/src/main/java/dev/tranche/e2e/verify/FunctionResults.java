@@ -8,7 +8,7 @@ import java.util.List;
  *
  * @param needed whether the node plugin cannot work without the function
  * @param expected return codes other than success that are valid answers
- * @param tookNs for all answers
+ * @param tookNs for all calls
  */
 record FunctionResults(
     String function, boolean needed, List<Integer> expected, List<Answer> answers, long tookNs) {

@@ -19,8 +19,6 @@ import java.util.Optional;
 final class MemoryLimitProbe {
   private static final String SET = "nvmlDeviceSetMemoryLimits_v1";
   private static final String GET = "nvmlDeviceGetMemoryLimits_v1";
-  private static final Path CGROUPS =
-      Path.of(System.getProperty("tranche.verify.cgroups", "/sys/fs/cgroup"));
   private static final String CGROUP = "tranche-verify-gpu";
   private static final long HARD_BYTES = 256L << 20;
 
@@ -31,6 +29,8 @@ final class MemoryLimitProbe {
   private static final int USED = 24;
   private static final int BYTES = 32;
 
+  private final Path cgroups =
+      Path.of(System.getProperty("tranche.verify.cgroups", "/sys/fs/cgroup"));
   private final NvmlProbe probe;
   private final Memory limits = new Memory(BYTES);
 
@@ -47,11 +47,11 @@ final class MemoryLimitProbe {
     if (set.isEmpty() || get.isEmpty()) {
       return;
     }
-    if (!Files.exists(CGROUPS.resolve("cgroup.controllers"))) {
+    if (!Files.exists(cgroups.resolve("cgroup.controllers"))) {
       skip("cgroup v1: the driver needs cgroup v2");
       return;
     }
-    Path cgroup = CGROUPS.resolve(CGROUP);
+    Path cgroup = cgroups.resolve(CGROUP);
     try {
       Files.createDirectories(cgroup);
       try {
@@ -73,7 +73,6 @@ final class MemoryLimitProbe {
     byte[] text = (cgroup + "\0").getBytes(StandardCharsets.UTF_8);
     try (Memory path = new Memory(text.length)) {
       path.write(0, text, 0, text.length);
-      long startNs = System.nanoTime();
       List<Answer> taken = new ArrayList<>();
       List<Answer> readBack = new ArrayList<>();
       devices.forEach(
@@ -88,9 +87,8 @@ final class MemoryLimitProbe {
             }
             taken.add(new Answer(target, code, "took a limit and cleared it"));
           });
-      long tookNs = System.nanoTime() - startNs;
-      probe.put(SET, taken, tookNs);
-      probe.put(GET, readBack, tookNs);
+      probe.put(SET, taken);
+      probe.put(GET, readBack);
     }
   }
 
@@ -98,13 +96,13 @@ final class MemoryLimitProbe {
     limits.clear();
     limits.setPointer(0, path);
     limits.setLong(HARD, hardBytes);
-    return set.invokeInt(new Object[] {handle, limits});
+    return probe.call(set, handle, limits);
   }
 
   private Answer readBack(Function get, String target, long handle, Memory path) {
     limits.clear();
     limits.setPointer(0, path);
-    int code = get.invokeInt(new Object[] {handle, limits});
+    int code = probe.call(get, handle, limits);
     if (code == NvmlCodes.SUCCESS
         && (limits.getLong(HARD) != HARD_BYTES || limits.getLong(SOFT) != 0)) {
       probe.differs(

@@ -6,6 +6,7 @@ import com.sun.jna.NativeLibrary;
 import dev.tranche.e2e.verify.FunctionResults.Answer;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
@@ -14,16 +15,17 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.function.BiFunction;
 import java.util.function.Supplier;
+import java.util.stream.Stream;
 
 /**
  * Calls each NVML function that the node plugin binds, but those of GPM, and records its answers.
  * It has its own list of these functions, and skips those that would change a GPU. Not thread-safe;
  * may block in NVML.
  */
-public final class NvmlProbe {
+final class NvmlProbe {
   static final String AREA = "NVML function by function";
 
-  private static final String NAME = "libnvidia-ml.so.1";
+  static final String LIBRARY = "libnvidia-ml.so.1";
   // Much more than any struct of NVML has.
   private static final int OUT_BYTES = 256 << 10;
   private static final int TEXT_BYTES = 96;
@@ -65,6 +67,8 @@ public final class NvmlProbe {
 
   private final Map<String, FunctionResults> results = new LinkedHashMap<>();
   private final List<Check> others = new ArrayList<>();
+  // By function, for all of its calls.
+  private final Map<String, Long> tookNs = new HashMap<>();
   private final Memory out = new Memory(OUT_BYTES);
   private final Memory second = new Memory(OUT_BYTES);
   private final NativeLibrary library;
@@ -93,33 +97,25 @@ public final class NvmlProbe {
   }
 
   /**
-   * Loads the library.
+   * Calls every function in turn; those that need a GPU only where there is one.
    *
-   * @param file empty: as the loader finds it
-   * @throws UnsatisfiedLinkError if there is none
+   * @throws UnsatisfiedLinkError if there is no library
    */
-  static NvmlProbe load(Optional<Path> file) {
-    return new NvmlProbe(NativeLibrary.getInstance(file.map(Path::toString).orElse(NAME)));
-  }
-
-  /** Calls every function of the driver that is installed below this root. */
-  public static void addTo(Report report, Path driverRoot) {
-    var options = new VerifyOptions(Optional.empty(), driverRoot, 0, false);
-    load(options.library(NAME)).run().forEach(report::add);
-  }
-
-  /** Every function in turn; those that need a GPU only where there is one. */
-  List<Check> run() {
-    once("nvmlInit_v2", f -> call(f), () -> "started");
-    errorString();
-    if (!value("nvmlInit_v2").isEmpty()) {
-      probeAll();
-      once("nvmlShutdown", f -> call(f), () -> "done");
+  static NvmlProbe run(VerifyOptions options) {
+    Optional<Path> file = options.nvml().or(() -> options.library(LIBRARY));
+    var probe = new NvmlProbe(NativeLibrary.getInstance(file.map(Path::toString).orElse(LIBRARY)));
+    probe.once("nvmlInit_v2", f -> probe.call(f), () -> "started");
+    probe.errorString();
+    if (!probe.value("nvmlInit_v2").isEmpty()) {
+      probe.probeAll();
+      probe.once("nvmlShutdown", f -> probe.call(f), () -> "done");
     }
-    List<Check> checks =
-        new ArrayList<>(results.values().stream().map(a -> a.check(AREA)).toList());
-    checks.addAll(others);
-    return checks;
+    return probe;
+  }
+
+  List<Check> checks() {
+    return Stream.concat(results.values().stream().map(of -> of.check(AREA)), others.stream())
+        .toList();
   }
 
   private void probeAll() {
@@ -164,7 +160,8 @@ public final class NvmlProbe {
     probe(
         "nvmlErrorString",
         f -> {
-          String text = f.invokeString(new Object[] {NvmlCodes.NOT_SUPPORTED}, false);
+          Object[] arguments = {NvmlCodes.NOT_SUPPORTED};
+          String text = timed(f, () -> f.invokeString(arguments, false));
           return List.of(new Answer("", NvmlCodes.SUCCESS, text));
         });
   }
@@ -414,20 +411,13 @@ public final class NvmlProbe {
   }
 
   private void probe(String name, Answers answers) {
-    function(name)
-        .ifPresent(
-            f -> {
-              long startNs = System.nanoTime();
-              put(name, answers.of(f), System.nanoTime() - startNs);
-            });
+    function(name).ifPresent(f -> put(name, answers.of(f)));
   }
 
-  /**
-   * @param tookNs for all answers
-   */
-  void put(String name, List<Answer> answers, long tookNs) {
+  void put(String name, List<Answer> answers) {
     var expected = EXPECTED.getOrDefault(name, List.of());
-    results.put(name, new FunctionResults(name, NEEDED.contains(name), expected, answers, tookNs));
+    long callsNs = tookNs.getOrDefault(name, 0L);
+    results.put(name, new FunctionResults(name, NEEDED.contains(name), expected, answers, callsNs));
   }
 
   /** Reports that a function was not called. */
@@ -451,8 +441,15 @@ public final class NvmlProbe {
     }
   }
 
-  private static int call(Function function, Object... arguments) {
-    return function.invokeInt(arguments);
+  int call(Function function, Object... arguments) {
+    return timed(function, () -> function.invokeInt(arguments));
+  }
+
+  private <T> T timed(Function function, Supplier<T> call) {
+    long startNs = System.nanoTime();
+    T answer = call.get();
+    tookNs.merge(function.getName(), System.nanoTime() - startNs, Long::sum);
+    return answer;
   }
 
   private int plain(Function function) {

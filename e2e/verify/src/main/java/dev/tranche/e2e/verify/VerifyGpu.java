@@ -11,16 +11,11 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.LocalDate;
 import java.time.ZoneOffset;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
 import java.util.concurrent.Callable;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.FutureTask;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
@@ -41,7 +36,6 @@ import picocli.CommandLine.Option;
             + " instead, and checks pods.%nExit status: 0 if nothing failed, 1 if something did, 2"
             + " for a wrong command line.")
 public final class VerifyGpu implements Callable<Integer> {
-  private static final int NVML_LIMIT_S = 60;
   private static final int SECONDS_MAX = 3_600;
   private static final Pattern NUMBERS = Pattern.compile("\\d+(?:\\.\\d+)+");
 
@@ -97,27 +91,25 @@ public final class VerifyGpu implements Callable<Integer> {
     report.fact("kernel", kernel(System.getProperty("os.version")));
     report.fact("machine", System.getProperty("os.arch"));
     report.fact("toolkit", toolkit());
-    Optional<Found> nvml = nvml(options, report);
+    Optional<NvmlProbe> nvml = NvmlChecks.run(options, report);
     if (nvml.isEmpty()) {
       return;
     }
-    report.fact("GPUs", nvml.get().models());
-    report.fact("driver", known(nvml.get().driverVersion()));
-    report.fact("NVML", known(nvml.get().nvmlVersion()));
-    KubeletChecks kubelet = new KubeletChecks(options, report, nvml.get().gpus());
+    NvmlProbe found = nvml.get();
+    report.fact("GPUs", models(found.values("nvmlDeviceGetName")));
+    report.fact("driver", known(found.value("nvmlSystemGetDriverVersion")));
+    report.fact("NVML", known(found.value("nvmlSystemGetNVMLVersion")));
+    KubeletChecks kubelet = new KubeletChecks(options, report, found.count());
     if (kubelet.envvar()) {
       kubelet.otherStrategies();
     }
-    new ProcessChecks(report).run(nvml.get().pids());
-    if (nvml.get().migUuids().isEmpty()) {
+    new ProcessChecks(report).run(found.pids());
+    List<String> migUuids = found.migUuids();
+    if (migUuids.isEmpty()) {
       report.add("MIG", "devices", CheckStatus.NOT_AVAILABLE, "no GPU has a MIG device");
     } else {
-      report.add(
-          "MIG",
-          "uuids",
-          CheckStatus.OK,
-          "NVML writes them " + String.join(", ", nvml.get().migUuids()));
-      kubelet.mig(nvml.get().migUuids());
+      report.add("MIG", "uuids", CheckStatus.OK, "NVML writes them " + String.join(", ", migUuids));
+      kubelet.mig(migUuids);
     }
     new MpsChecks(options, report).run();
   }
@@ -159,66 +151,6 @@ public final class VerifyGpu implements Callable<Integer> {
 
   private static String known(String version) {
     return version.isEmpty() ? "not reported" : version;
-  }
-
-  /** The results of the NVML checks that later checks need. */
-  private record Found(
-      int gpus,
-      String models,
-      String driverVersion,
-      String nvmlVersion,
-      List<Integer> pids,
-      List<String> migUuids) {}
-
-  // Runs in a separate thread, because a thread that waits in NVML cannot be interrupted.
-  private static Optional<Found> nvml(VerifyOptions options, Report report)
-      throws InterruptedException {
-    FutureTask<Optional<Found>> task = new FutureTask<>(() -> functions(options, report));
-    Thread.ofPlatform().daemon().name("nvml").start(task);
-    try {
-      return task.get(NVML_LIMIT_S, TimeUnit.SECONDS);
-    } catch (TimeoutException e) {
-      String hangs = "a function does not return within " + NVML_LIMIT_S + " s; look at dmesg";
-      report.add(NvmlProbe.AREA, "all of them", CheckStatus.FAILED, hangs);
-    } catch (ExecutionException e) {
-      report.add(NvmlProbe.AREA, "all of them", CheckStatus.FAILED, String.valueOf(e.getCause()));
-    }
-    return Optional.empty();
-  }
-
-  private static Optional<Found> functions(VerifyOptions options, Report report) {
-    NvmlProbe probe;
-    try {
-      probe = NvmlProbe.load(options.nvml().or(() -> options.library("libnvidia-ml.so.1")));
-    } catch (UnsatisfiedLinkError e) {
-      report.add(
-          NvmlProbe.AREA,
-          "library",
-          CheckStatus.FAILED,
-          "libnvidia-ml.so.1 cannot be loaded: install NVIDIA's driver, or name the library"
-              + " with --nvml");
-      return Optional.empty();
-    }
-    List<Check> checks = new ArrayList<>(probe.run());
-    checks.forEach(report::add);
-    if (probe.count() == 0) {
-      boolean started = !probe.value("nvmlInit_v2").isEmpty();
-      report.add(
-          NvmlProbe.AREA,
-          "GPUs",
-          CheckStatus.FAILED,
-          (started ? "NVML finds no GPU" : "NVML does not start")
-              + ": check that the nvidia kernel module is loaded and nvidia-smi lists a GPU");
-      return Optional.empty();
-    }
-    return Optional.of(
-        new Found(
-            probe.count(),
-            models(probe.values("nvmlDeviceGetName")),
-            probe.value("nvmlSystemGetDriverVersion"),
-            probe.value("nvmlSystemGetNVMLVersion"),
-            probe.pids(),
-            probe.migUuids()));
   }
 
   public static void main(String[] args) {
