@@ -4,10 +4,8 @@ import dev.tranche.api.kubelet.Empty;
 import dev.tranche.api.kubelet.ListAndWatchResponse;
 import io.vertx.grpc.server.GrpcServerRequest;
 import io.vertx.grpc.server.GrpcServerResponse;
-import java.util.HashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 
 /**
@@ -18,10 +16,6 @@ import java.util.Set;
  */
 final class DeviceStreams {
   private final Set<GrpcServerResponse<Empty, ListAndWatchResponse>> open = new LinkedHashSet<>();
-
-  /** The list that a call is being sent. A kubelet that takes none must not have all queued. */
-  private final Map<GrpcServerResponse<Empty, ListAndWatchResponse>, ListAndWatchResponse> sending =
-      new HashMap<>();
 
   private final Runnable firstOpened;
   private final Runnable lastClosed;
@@ -70,30 +64,18 @@ final class DeviceStreams {
   void end() {
     List<GrpcServerResponse<Empty, ListAndWatchResponse>> all = List.copyOf(open);
     open.clear();
-    sending.clear();
     all.forEach(GrpcServerResponse::cancel);
   }
 
   private void write(GrpcServerResponse<Empty, ListAndWatchResponse> response) {
-    if (sending.putIfAbsent(response, latest) != null) {
-      return;
-    }
     try {
-      response.write(latest).onSuccess(v -> sent(response)).onFailure(failure -> closed(response));
+      response.write(latest).onFailure(failure -> closed(response));
     } catch (IllegalStateException cancelled) {
       closed(response);
     }
   }
 
-  private void sent(GrpcServerResponse<Empty, ListAndWatchResponse> response) {
-    ListAndWatchResponse list = sending.remove(response);
-    if (open.contains(response) && !latest.equals(list)) {
-      write(response);
-    }
-  }
-
   private void closed(GrpcServerResponse<Empty, ListAndWatchResponse> response) {
-    sending.remove(response);
     if (open.remove(response) && open.isEmpty()) {
       lastClosed.run();
     }

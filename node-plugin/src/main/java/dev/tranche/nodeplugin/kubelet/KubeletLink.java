@@ -6,7 +6,6 @@ import dev.tranche.api.kubelet.RegisterRequest;
 import dev.tranche.api.kubelet.RegistrationGrpcClient;
 import dev.tranche.nodeplugin.file.FileAccess;
 import dev.tranche.nodeplugin.gpu.Replicas;
-import dev.tranche.nodeplugin.kubelet.CompetingPlugin.OccupiedException;
 import dev.tranche.process.listen.GrpcEncoding;
 import dev.tranche.process.loop.MonotonicClock;
 import io.vertx.core.Future;
@@ -17,7 +16,6 @@ import io.vertx.grpc.server.GrpcServer;
 import io.vertx.grpc.server.GrpcServerOptions;
 import java.io.IOException;
 import java.nio.file.Path;
-import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -58,7 +56,6 @@ final class KubeletLink {
   private boolean registered;
   private long registeredAtMs;
   private long notBeforeMs;
-  private long probeAtMs;
   private final Backoff backoff = new Backoff(BACKOFF_MIN_MS, BACKOFF_MAX_MS);
   private String complaint = "";
   private boolean started;
@@ -118,14 +115,14 @@ final class KubeletLink {
    *     is none
    * @param serving whether our socket is there
    * @param denied why the kubelet's socket cannot be looked at; empty if it can
-   * @param others the sockets of others for this resource
+   * @param occupied which other plugin serves the resource; empty if none does
    * @param removed whether the folder itself was deleted
    */
   private record FolderState(
       String kubelet,
       Optional<String> denied,
       boolean serving,
-      List<Path> others,
+      Optional<String> occupied,
       boolean removed) {}
 
   /** Checks the folder and restores what is missing there. */
@@ -152,11 +149,11 @@ final class KubeletLink {
     Optional<String> denied =
         kubelet.isEmpty() ? FileAccess.denied(kubeletSocket) : Optional.empty();
     if (denied.isPresent()) {
-      return new FolderState("", denied, false, List.of(), false);
+      return new FolderState("", denied, false, Optional.empty(), false);
     }
     SocketFile ours = socket;
     return new FolderState(
-        kubelet, denied, ours != null && ours.isThere(), sockets.others(ours), removed);
+        kubelet, denied, ours != null && ours.isThere(), sockets.occupied(ours), removed);
   }
 
   private Path folder() {
@@ -179,16 +176,12 @@ final class KubeletLink {
       notBeforeMs = 0;
     }
     boolean healthy = state.serving() && registrationHealthy();
-    if (stopped
-        || state.kubelet().isEmpty()
-        || MonotonicClock.ms() < notBeforeMs
-        || (healthy && (state.others().isEmpty() || MonotonicClock.ms() < probeAtMs))) {
+    if (stopped || state.kubelet().isEmpty() || MonotonicClock.ms() < notBeforeMs) {
       return Future.succeededFuture();
     }
     // A plugin that starts beside us does not touch our socket: only its own socket is seen.
-    probeAtMs = MonotonicClock.ms() + OCCUPIED_MS;
-    return failIfOccupied(state.others())
-        .compose(v -> healthy ? Future.succeededFuture() : register());
+    state.occupied().ifPresent(this::occupied);
+    return healthy || state.occupied().isPresent() ? Future.succeededFuture() : register();
   }
 
   private Future<Void> register() {
@@ -220,28 +213,6 @@ final class KubeletLink {
       backoff.reset();
     }
     return registered && (streams.anyOpen() || !settled);
-  }
-
-  private Future<Void> failIfOccupied(List<Path> suspects) {
-    Future<Void> checked = Future.succeededFuture();
-    for (Path suspect : suspects) {
-      checked = checked.compose(v -> failIfAnswering(suspect));
-    }
-    return checked;
-  }
-
-  private Future<Void> failIfAnswering(Path suspect) {
-    return CompetingPlugin.answers(vertx, suspect)
-        .compose(
-            alive -> {
-              if (!alive) {
-                return vertx.executeBlocking(() -> sockets.clean(suspect), false).mapEmpty();
-              }
-              return Future.failedFuture(
-                  sockets.isTranches(suspect)
-                      ? CompetingPlugin.tranches(resource, suspect)
-                      : CompetingPlugin.nvidias(resource, suspect));
-            });
   }
 
   // A stop in the meantime waits for this future, so that it finds the server to close.
@@ -301,10 +272,6 @@ final class KubeletLink {
 
   private void failed(Throwable cause) {
     registered = false;
-    if (cause instanceof OccupiedException) {
-      occupied(String.valueOf(cause.getMessage()));
-      return;
-    }
     LOG.warn("{} is not registered with the kubelet: {}", resource, cause.toString());
     count("failed");
     retryLater();
@@ -320,6 +287,7 @@ final class KubeletLink {
   }
 
   private void occupied(String sentence) {
+    registered = false;
     count("occupied");
     notBeforeMs = MonotonicClock.ms() + OCCUPIED_MS;
     if (!sentence.equals(complaint)) {

@@ -5,8 +5,7 @@ import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.NotDirectoryException;
 import java.nio.file.Path;
-import java.util.ArrayList;
-import java.util.List;
+import java.util.Optional;
 import java.util.UUID;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -20,12 +19,14 @@ final class PluginSockets {
   private static final int ID_CHARS = 8;
 
   private final Path folder;
+  private final String resource;
   private final String prefix;
   private final String nvidias;
   private final Pattern tranches;
 
   PluginSockets(Path folder, String resource) {
     this.folder = folder;
+    this.resource = resource;
     String name = resource.substring(resource.indexOf('/') + 1);
     this.prefix = "tranche-" + name + "-";
     this.nvidias = "nvidia-" + name + ".sock";
@@ -38,32 +39,37 @@ final class PluginSockets {
     return folder.resolve(prefix + id + ".sock");
   }
 
-  /** Returns the sockets of other plugins and processes. */
-  List<Path> others(@Nullable SocketFile ours) throws IOException {
-    List<Path> others = new ArrayList<>();
+  /**
+   * Returns a sentence about another plugin that serves the resource; empty if none does. Deletes
+   * what an earlier process of Tranche has left behind; other plugins' files stay.
+   */
+  Optional<String> occupied(@Nullable SocketFile ours) throws IOException {
     try (var files = Files.newDirectoryStream(folder, this::belongsToResource)) {
       for (Path file : files) {
-        if (ours == null || !file.equals(ours.path())) {
-          others.add(file);
+        if (ours != null && file.equals(ours.path())) {
+          continue;
+        }
+        if (SocketFile.isListenedOn(file)) {
+          return Optional.of(
+              isTranches(file)
+                  ? CompetingPlugin.tranches(resource, file)
+                  : CompetingPlugin.nvidias(resource, file));
+        }
+        if (isTranches(file)) {
+          Files.deleteIfExists(file);
         }
       }
     } catch (NoSuchFileException | NotDirectoryException noFolder) {
-      return List.of();
+      return Optional.empty();
     }
-    return others;
+    return Optional.empty();
   }
 
   private boolean belongsToResource(Path file) {
     return file.getFileName().toString().equals(nvidias) || isTranches(file);
   }
 
-  /** Returns whether this is the name of a socket of Tranche's node plugin. */
-  boolean isTranches(Path file) {
+  private boolean isTranches(Path file) {
     return tranches.matcher(file.getFileName().toString()).matches();
-  }
-
-  /** Deletes what an earlier process of Tranche has left behind. Other plugins' files stay. */
-  boolean clean(Path leftover) throws IOException {
-    return isTranches(leftover) && Files.deleteIfExists(leftover);
   }
 }

@@ -1,6 +1,9 @@
 package dev.tranche.nodeplugin.kubelet;
 
 import java.io.IOException;
+import java.net.StandardProtocolFamily;
+import java.net.UnixDomainSocketAddress;
+import java.nio.channels.SocketChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.BasicFileAttributes;
@@ -26,6 +29,18 @@ record SocketFile(Path path, String ownIdentity) {
       return attributes.fileKey() + "@" + attributes.lastModifiedTime().to(TimeUnit.NANOSECONDS);
     } catch (IOException gone) {
       return "";
+    }
+  }
+
+  /** Returns whether a process listens on a socket. One that was killed has left only its file. */
+  static boolean isListenedOn(Path socket) {
+    try (var channel = SocketChannel.open(StandardProtocolFamily.UNIX)) {
+      // A process that hangs may have its queue full.
+      channel.configureBlocking(false);
+      channel.connect(UnixDomainSocketAddress.of(socket));
+      return true;
+    } catch (IOException refused) {
+      return false;
     }
   }
 
