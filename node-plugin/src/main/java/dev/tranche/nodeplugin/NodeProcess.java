@@ -9,7 +9,6 @@ import dev.tranche.nodeplugin.gpu.GpuStatus;
 import dev.tranche.nodeplugin.gpu.GpuWatch;
 import dev.tranche.nodeplugin.gpu.HostNodes;
 import dev.tranche.nodeplugin.gpu.NvmlThread;
-import dev.tranche.nodeplugin.gpu.NvmlWatchdog;
 import dev.tranche.nodeplugin.kubelet.Hardware;
 import dev.tranche.nodeplugin.limit.ExpectedLimit;
 import dev.tranche.nodeplugin.limit.LimitReader;
@@ -56,7 +55,6 @@ final class NodeProcess implements NvmlThread.Listener, NodePlugin.Host {
   private final ConfigKeeper configs;
   private final LimitReader limitReader;
   private final NvmlThread nvml;
-  private final NvmlWatchdog watchdog;
   // From the first config; read by the NVML thread.
   private volatile boolean failOnInitError;
   private volatile Path driverRoot;
@@ -78,7 +76,6 @@ final class NodeProcess implements NvmlThread.Listener, NodePlugin.Host {
     this.plugin = new NodePlugin(vertx, options, () -> hardware, Resolver.system(), this);
     this.configs =
         new ConfigKeeper(vertx, source, options.stateDir(), plugin.metrics(), plugin::configured);
-    this.watchdog = new NvmlWatchdog(options.sampleIntervalMs(), MonotonicClock::ms);
     this.limitReader =
         new LimitReader(
             options.limits(),
@@ -88,7 +85,11 @@ final class NodeProcess implements NvmlThread.Listener, NodePlugin.Host {
         Hardware.NONE.withLimits(NodeLimits.of(options.limits(), Optional.empty()), List.of());
     this.nvml =
         new NvmlThread(
-            () -> JnaNvml.open(driverRoot), gpuWatch(), options.sampleIntervalMs(), watchdog, this);
+            () -> JnaNvml.open(driverRoot),
+            gpuWatch(),
+            options.sampleIntervalMs(),
+            MonotonicClock::ms,
+            this);
   }
 
   private GpuWatch gpuWatch() {
@@ -196,7 +197,7 @@ final class NodeProcess implements NvmlThread.Listener, NodePlugin.Host {
 
   // A thread that waits in NVML cannot be woken, so the event loop must report it.
   private void checkNvml() {
-    Optional<String> failure = watchdog.failure();
+    Optional<String> failure = nvml.failure();
     if (failure.isPresent() && ended.complete(1)) {
       LOG.error("{}; the process ends, so that it starts again", failure.get());
     }

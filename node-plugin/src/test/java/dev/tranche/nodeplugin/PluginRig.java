@@ -16,7 +16,6 @@ import dev.tranche.nodeplugin.gpu.GpuLinkScores;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
 import dev.tranche.nodeplugin.gpu.GpuWatch;
 import dev.tranche.nodeplugin.gpu.NvmlThread;
-import dev.tranche.nodeplugin.gpu.NvmlWatchdog;
 import dev.tranche.nodeplugin.health.HealthOptions;
 import dev.tranche.nodeplugin.health.XidPolicy;
 import dev.tranche.nodeplugin.kubelet.Hardware;
@@ -203,7 +202,7 @@ final class PluginRig {
                 PluginRig::clockMs,
                 plugin.failures()),
             options.sampleIntervalMs(),
-            new NvmlWatchdog(options.sampleIntervalMs(), PluginRig::clockMs),
+            PluginRig::clockMs,
             new Samples());
     thread.start();
   }

@@ -23,11 +23,11 @@ public record ConfigSource(Settings<Setting> settings) {
 
   /** A config that may be used, or why there is none. */
   public sealed interface Outcome {
-    /**
-     * A usable config.
-     *
-     * @param text of its file; empty if there is no file
-     */
+    String name();
+
+    /** Returns the text of its file; empty if none was read. */
+    String text();
+
     record Usable(String name, Config config, Set<String> warnings, String text)
         implements Outcome {
       /** Returns what to keep of it for a restart: its name, then its text. */
@@ -36,7 +36,7 @@ public record ConfigSource(Settings<Setting> settings) {
       }
     }
 
-    record Refused(String name, String reason) implements Outcome {}
+    record Refused(String name, String text, String reason) implements Outcome {}
   }
 
   /** Returns whether there may be several configs, of which the node's label selects one. */
@@ -49,7 +49,7 @@ public record ConfigSource(Settings<Setting> settings) {
    * Reads the config that this node is to use.
    *
    * @param label value of the node's label; empty: no label, or not known
-   * @param before the last outcome; the text of a usable one is not parsed again
+   * @param before the last outcome, whose text is not parsed again
    */
   public Outcome load(String label, @Nullable Outcome before) {
     try {
@@ -63,7 +63,7 @@ public record ConfigSource(Settings<Setting> settings) {
       // The flags alone, which do not change.
       return before == null ? check("", ConfigFile.EMPTY, new ConfigErrors(), "") : before;
     } catch (IOException | UncheckedIOException e) {
-      return new Outcome.Refused(label, "the config cannot be read: " + e);
+      return new Outcome.Refused(label, "", "the config cannot be read: " + e);
     }
   }
 
@@ -76,6 +76,7 @@ public record ConfigSource(Settings<Setting> settings) {
     String listed = names.stream().sorted().collect(Collectors.joining(", "));
     return new Outcome.Refused(
         label,
+        "",
         wanted.isEmpty()
             ? "none of the configs is chosen (%s); set the node's label nvidia.com/device-plugin.config, or %s"
                 .formatted(listed, Setting.DEFAULT_CONFIG.describe())
@@ -120,9 +121,10 @@ public record ConfigSource(Settings<Setting> settings) {
   }
 
   private Outcome parse(String name, String text, @Nullable Outcome before) {
-    if (before instanceof Outcome.Usable same
-        && same.name().equals(name)
-        && same.text().equals(text)) {
+    if (before != null
+        && !text.isEmpty()
+        && before.name().equals(name)
+        && before.text().equals(text)) {
       return before;
     }
     ConfigErrors findings = new ConfigErrors();
@@ -133,6 +135,6 @@ public record ConfigSource(Settings<Setting> settings) {
     Config config = Config.of(settings, file, findings);
     return findings.clean()
         ? new Outcome.Usable(name, config, Set.copyOf(findings.warnings()), text)
-        : new Outcome.Refused(name, String.join("; ", findings.errors()));
+        : new Outcome.Refused(name, text, String.join("; ", findings.errors()));
   }
 }

@@ -5,6 +5,8 @@ import dev.tranche.nodeplugin.nvml.NvmlException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
+import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -70,24 +72,25 @@ public final class NvmlThread implements AutoCloseable {
   }
 
   /**
-   * @param watchdog is told how NVML does
+   * @param clockMs any monotonic clock
    */
   public NvmlThread(
-      Supplier<Nvml> open,
-      GpuWatch gpus,
-      int intervalMs,
-      NvmlWatchdog watchdog,
-      Listener listener) {
+      Supplier<Nvml> open, GpuWatch gpus, int intervalMs, LongSupplier clockMs, Listener listener) {
     this.open = open;
     this.gpus = gpus;
     this.intervalMs = intervalMs;
-    this.watchdog = watchdog;
+    this.watchdog = new NvmlWatchdog(intervalMs, clockMs);
     this.listener = listener;
     this.thread = Thread.ofPlatform().name("nvml").daemon().unstarted(this::runOrBreak);
   }
 
   public void start() {
     thread.start();
+  }
+
+  /** Returns why the process should be restarted; empty while it need not. Any thread may ask. */
+  public Optional<String> failure() {
+    return watchdog.failure();
   }
 
   private void runOrBreak() {

@@ -8,7 +8,7 @@ import org.jspecify.annotations.Nullable;
  * Detects that the GPUs are no longer sampled: a call to NVML may hang forever, and only a new
  * process helps. Thread-safe.
  */
-public final class NvmlWatchdog {
+final class NvmlWatchdog {
   private static final long SILENCE_MIN_MS = 60_000;
   // Without persistence mode, NVML initializes each GPU, which takes seconds for a big one.
   private static final long START_MIN_MS = 300_000;
@@ -33,23 +33,23 @@ public final class NvmlWatchdog {
    * @param intervalMs between samples
    * @param clockMs any monotonic clock
    */
-  public NvmlWatchdog(int intervalMs, LongSupplier clockMs) {
+  NvmlWatchdog(int intervalMs, LongSupplier clockMs) {
     this.silenceMaxMs = Math.max(SILENCE_MIN_MS, (long) INTERVALS * intervalMs);
     this.clockMs = clockMs;
   }
 
   /** NVML is about to be started, which may take longer than a sample. */
-  public void start() {
+  void start() {
     awaited = new Awaited(clockMs.getAsLong(), Math.max(START_MIN_MS, silenceMaxMs));
   }
 
   /** NVML works and is restarted all the same. */
-  public void restarting() {
+  void restarting() {
     restarting = true;
   }
 
   /** NVML has worked before and does not work now; it is retried. */
-  public void gone() {
+  void gone() {
     if (outage == null) {
       outage = new Awaited(clockMs.getAsLong(), restarting ? RESTART_MAX_MS : UNUSABLE_MAX_MS);
     }
@@ -57,14 +57,14 @@ public final class NvmlWatchdog {
   }
 
   /** NVML has started, or has been sampled. */
-  public void answered() {
+  void answered() {
     restarting = false;
     outage = null;
     awaited = new Awaited(clockMs.getAsLong(), silenceMaxMs);
   }
 
   /** NVML has failed to start: nothing can hang until the next attempt. */
-  public void disarm() {
+  void disarm() {
     awaited = null;
   }
 
@@ -73,7 +73,7 @@ public final class NvmlWatchdog {
   }
 
   /** Returns why the process should be restarted; empty while it need not. */
-  public Optional<String> failure() {
+  Optional<String> failure() {
     Awaited gone = outage;
     if (gone != null && silentMs(gone) > gone.maxMs()) {
       return Optional.of(

@@ -62,6 +62,10 @@ class ConfigSourceIT {
     assertThat(source.load("", before)).isSameAs(before);
     mount(Map.of("a", replicas(3)));
     assertThat(summary(source.load("", before))).isEqualTo("a 3");
+    mount(Map.of("a", replicas(0)));
+    Outcome refused = source.load("", before);
+    assertThat(refused).isInstanceOf(Outcome.Refused.class);
+    assertThat(source.load("", refused)).isSameAs(refused);
   }
 
   @Test

@@ -20,7 +20,6 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 class NvmlThreadTest {
   private final AtomicLong watchdogMs = new AtomicLong();
-  private final NvmlWatchdog watchdog = new NvmlWatchdog(10, watchdogMs::get);
   private final FailingMachine nvml = new FailingMachine();
   private final Board first = nvml.list("GPU-a");
   private final Board other = nvml.list("GPU-b");
@@ -49,13 +48,13 @@ class NvmlThreadTest {
             },
             watch,
             10,
-            watchdog,
+            watchdogMs::get,
             new Samples(later))) {
       thread.start();
       eventually("the restart has failed", () -> gone);
-      assertThat(watchdog.failure()).isEmpty();
+      assertThat(thread.failure()).isEmpty();
       watchdogMs.addAndGet(31_000);
-      assertThat(watchdog.failure().isPresent()).isEqualTo(soon);
+      assertThat(thread.failure().isPresent()).isEqualTo(soon);
     }
   }
 
