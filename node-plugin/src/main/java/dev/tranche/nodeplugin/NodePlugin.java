@@ -115,21 +115,9 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
     this.vertx = vertx;
     this.host = host;
     this.state = new PluginState(hardware);
-    this.assignmentKeeper =
-        new StateKeeper(
-            vertx, options.stateDir().resolve(AssignmentFile.NAME), metrics, this::assignmentFile);
-    this.heldKeeper =
-        new StateKeeper(
-            vertx,
-            options.stateDir().resolve(HeldFile.NAME),
-            metrics,
-            () -> HeldFile.content(state.held().all()));
-    this.planKeeper =
-        new StateKeeper(
-            vertx,
-            options.stateDir().resolve(MpsPlan.FILE),
-            metrics,
-            () -> (mpsPlan == null ? MpsPlan.NONE : mpsPlan).text().getBytes(UTF_8));
+    this.assignmentKeeper = keeper(options, AssignmentFile.NAME, this::assignmentFile);
+    this.heldKeeper = keeper(options, HeldFile.NAME, () -> HeldFile.content(state.held().all()));
+    this.planKeeper = keeper(options, MpsPlan.FILE, this::planFile);
     this.kubelet =
         new Kubelet(vertx, options, assignments, state.held(), hardware, metrics, failures, this);
     this.cdi = new CdiKeeper(vertx, options.cdiRoot(), hardware, metrics, this::publish);
@@ -228,6 +216,14 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
                   && lines.equals(earlier.lines());
           mpsPlan = serves ? earlier : null;
         });
+  }
+
+  private StateKeeper keeper(Options options, String name, Supplier<byte[]> content) {
+    return new StateKeeper(vertx, options.stateDir().resolve(name), metrics, content);
+  }
+
+  private byte[] planFile() {
+    return (mpsPlan == null ? MpsPlan.NONE : mpsPlan).text().getBytes(UTF_8);
   }
 
   private byte[] assignmentFile() {

@@ -66,13 +66,7 @@ final class ReportBuilder {
         .setNamespace(limit.container().pod().namespace())
         .setPod(limit.container().pod().name())
         .setContainer(limit.container().name())
-        .setLimited(
-            switch (limit.limited()) {
-              case YES -> Limited.LIMITED_YES;
-              case PARTLY -> Limited.LIMITED_PARTLY;
-              case NO -> Limited.LIMITED_NO;
-              case OPTED_OUT -> Limited.LIMITED_OPTED_OUT;
-            })
+        .setLimited(Limited.valueOf("LIMITED_" + limit.limited()))
         .build();
   }
 
@@ -97,7 +91,7 @@ final class ReportBuilder {
    * @param epochMs milliseconds since 1970 at which the sampling clock was 0
    */
   private Gpu.Builder gpu(GpuSharing sharing, GpuStatus status, long epochMs) {
-    SharingStrategy strategy = strategy(sharing);
+    var strategy = SharingStrategy.valueOf("SHARING_STRATEGY_" + sharing.strategy());
     boolean mps = strategy == SharingStrategy.SHARING_STRATEGY_MPS;
     Gpu.Builder gpu =
         Gpu.newBuilder()
@@ -136,14 +130,6 @@ final class ReportBuilder {
         .setMemoryUnknown(use.memoryUsedBytes() < 0)
         .setSmUtilizationPercent((float) use.smPercent())
         .build();
-  }
-
-  private static SharingStrategy strategy(GpuSharing sharing) {
-    return switch (sharing.strategy()) {
-      case NONE -> SharingStrategy.SHARING_STRATEGY_NONE;
-      case TIME_SLICING -> SharingStrategy.SHARING_STRATEGY_TIME_SLICING;
-      case MPS -> SharingStrategy.SHARING_STRATEGY_MPS;
-    };
   }
 
   private static GpuLoad load(Load load, long epochMs) {

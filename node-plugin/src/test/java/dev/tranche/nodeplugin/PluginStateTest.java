@@ -211,7 +211,7 @@ class PluginStateTest {
 
   @Test
   void channelThatVanishes_leavesTheConfigInUse_alsoForOtherGpus() {
-    var nodes = new HostNodes(List.of(), List.of(0), Map.of(), true);
+    var nodes = new HostNodes(List.of(), true, Map.of(), true);
     var hardware = new AtomicReference<>(Hardware.NONE.withNodes(nodes));
     var withChannel = new PluginState(hardware::get);
     withChannel.config(Configs.usable("imex", "imex: {channelIDs: [0], required: true}"));

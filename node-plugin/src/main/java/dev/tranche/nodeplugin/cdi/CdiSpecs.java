@@ -45,13 +45,9 @@ public record CdiSpecs(
     if (!devices.isEmpty()) {
       specs.add(new CdiSpec("gpu", devices, common()));
     }
-    Map<String, JsonObject> channels = new LinkedHashMap<>();
-    for (int channel : nodes.imexChannels(options)) {
-      List<String> node = List.of(HostNodes.imexNode(channel));
-      channels.put(String.valueOf(channel), new Edits().nodes(node).json);
-    }
-    if (!channels.isEmpty()) {
-      specs.add(new CdiSpec("imex-channel", channels, new JsonObject()));
+    if (nodes.givesImexChannel(options)) {
+      Edits edits = new Edits().nodes(List.of(HostNodes.IMEX_NODE));
+      specs.add(new CdiSpec("imex-channel", Map.of("0", edits.json), new JsonObject()));
     }
     nodes.additional(options).forEach(of -> specs.add(additional(of)));
     return specs;

@@ -31,10 +31,6 @@ public record DriverFiles(
     List<String> firmware,
     GraphicsFiles graphics,
     List<String> gds) {
-  public static final DriverFiles NONE =
-      new DriverFiles(
-          List.of(), List.of(), List.of(), List.of(), List.of(), GraphicsFiles.NONE, List.of());
-
   /**
    * A symbolic link beside a library.
    *

@@ -18,8 +18,6 @@ import java.util.stream.Stream;
  * @param configs that the loaders in a container read
  */
 record GraphicsFiles(List<String> libraries, List<Link> links, List<Config> configs) {
-  static final GraphicsFiles NONE = new GraphicsFiles(List.of(), List.of(), List.of());
-
   /**
    * A file that containers have where its loader looks, wherever the host has it.
    *

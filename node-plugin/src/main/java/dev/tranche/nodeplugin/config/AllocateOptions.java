@@ -1,6 +1,5 @@
 package dev.tranche.nodeplugin.config;
 
-import java.util.List;
 import java.util.Locale;
 import java.util.Set;
 
@@ -8,6 +7,7 @@ import java.util.Set;
  * Options of an Allocate answer, apart from the GPUs.
  *
  * @param deviceListStrategies at least one
+ * @param byIndex whether a container's GPUs are identified by index, else by uuid
  * @param passDeviceSpecs name the device nodes to the kubelet
  * @param driverRoot the driver's root folder on the host
  * @param devRoot the host folder that may hold dev, no trailing slash; empty: the root
@@ -16,12 +16,12 @@ import java.util.Set;
  * @param cdiAnnotationPrefix of the container annotation's key, such as {@code cdi.k8s.io/}
  * @param cdiHookPath on the host, of the program that runs CDI hooks
  * @param disabledCdiHooks left out of the CDI spec; {@code all}: every hook
- * @param imexChannels that every GPU container gets; empty, or 0 alone
+ * @param imexChannel whether every GPU container gets IMEX channel 0
  * @param imexRequired a channel whose device node is missing is an error rather than left out
  */
 public record AllocateOptions(
     Set<DeviceListStrategy> deviceListStrategies,
-    DeviceIdStrategy deviceIdStrategy,
+    boolean byIndex,
     boolean passDeviceSpecs,
     String driverRoot,
     String devRoot,
@@ -30,14 +30,8 @@ public record AllocateOptions(
     String cdiAnnotationPrefix,
     String cdiHookPath,
     Set<String> disabledCdiHooks,
-    List<Integer> imexChannels,
+    boolean imexChannel,
     boolean imexRequired) {
-  /** How a container's GPUs are identified to it. */
-  public enum DeviceIdStrategy {
-    UUID,
-    INDEX
-  }
-
   /** Devices that a container can get beside GPUs. Their lower-case names are NVIDIA's. */
   public enum DeviceClass {
     GDRCOPY("/dev", "gdrdrv"),
@@ -83,9 +77,5 @@ public record AllocateOptions(
   /** Returns whether the CDI spec names this hook. */
   public boolean namesHook(String hook) {
     return !disabledCdiHooks.contains(hook) && !disabledCdiHooks.contains("all");
-  }
-
-  public boolean byIndex() {
-    return deviceIdStrategy == DeviceIdStrategy.INDEX;
   }
 }

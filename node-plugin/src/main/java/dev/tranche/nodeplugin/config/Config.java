@@ -7,15 +7,19 @@ import dev.tranche.process.settings.Settings;
  * The checked configuration from the config file, the environment and the flags.
  *
  * @param failOnInitError exit if NVML does not start; otherwise wait for a driver
+ * @param packed whether stand-alone GetPreferredAllocation picks shared replicas on as few GPUs as
+ *     possible, else on as many, as NVIDIA's plugin does
  * @param mpsRoot the host folder of the MPS control daemons; empty: none
+ * @param countsGpus whether the webhook has made a number of whole GPUs the replicas that a pod
+ *     requests without an annotation
  * @param resources resource names of unshared devices
  */
 public record Config(
     boolean failOnInitError,
     MigStrategy migStrategy,
-    SharedAllocationPolicy sharedAllocationPolicy,
+    boolean packed,
     String mpsRoot,
-    PlainRequests plainRequests,
+    boolean countsGpus,
     AllocateOptions allocate,
     ResourceNames resources,
     Sharing sharing) {
@@ -27,24 +31,6 @@ public record Config(
     SINGLE,
     /** Each profile is a resource of its own: {@code nvidia.com/mig-1g.5gb}. */
     MIXED
-  }
-
-  /**
-   * How stand-alone GetPreferredAllocation picks among shared replicas, as NVIDIA's plugin does.
-   */
-  public enum SharedAllocationPolicy {
-    /** Over as many GPUs as possible. */
-    DISTRIBUTED,
-    /** On as few GPUs as possible. */
-    PACKED
-  }
-
-  /** What a number of replicas means that a pod requests without an annotation. */
-  public enum PlainRequests {
-    /** So many replicas, as under NVIDIA's plugin. */
-    REPLICAS,
-    /** The webhook has made it of whole GPUs. */
-    GPUS
   }
 
   /**

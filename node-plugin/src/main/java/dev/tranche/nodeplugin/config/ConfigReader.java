@@ -1,11 +1,8 @@
 package dev.tranche.nodeplugin.config;
 
 import dev.tranche.nodeplugin.config.AllocateOptions.DeviceClass;
-import dev.tranche.nodeplugin.config.AllocateOptions.DeviceIdStrategy;
 import dev.tranche.nodeplugin.config.AllocateOptions.DeviceListStrategy;
 import dev.tranche.nodeplugin.config.Config.MigStrategy;
-import dev.tranche.nodeplugin.config.Config.PlainRequests;
-import dev.tranche.nodeplugin.config.Config.SharedAllocationPolicy;
 import dev.tranche.nodeplugin.config.Sharing.SharingStrategy;
 import dev.tranche.process.settings.ConfigErrors;
 import dev.tranche.process.settings.Settings;
@@ -39,10 +36,9 @@ record ConfigReader(Settings<Setting> settings, ConfigErrors findings) {
         new Config(
             settings.isTrue(Setting.FAIL_ON_INIT_ERROR),
             settings.oneOf(Setting.MIG_STRATEGY, List.of(MigStrategy.values())),
-            settings.oneOf(
-                Setting.SHARED_DEVICES_ALLOCATION_POLICY, List.of(SharedAllocationPolicy.values())),
+            settings.isSecond(Setting.SHARED_DEVICES_ALLOCATION_POLICY, "distributed", "packed"),
             settings.text(Setting.MPS_ROOT),
-            settings.oneOf(Setting.PLAIN_REQUESTS, List.of(PlainRequests.values())),
+            settings.isSecond(Setting.PLAIN_REQUESTS, "replicas", "gpus"),
             allocate(),
             file.resources(),
             file.sharing());
@@ -62,7 +58,7 @@ record ConfigReader(Settings<Setting> settings, ConfigErrors findings) {
   private AllocateOptions allocate() {
     return new AllocateOptions(
         deviceListStrategies(),
-        settings.oneOf(Setting.DEVICE_ID_STRATEGY, List.of(DeviceIdStrategy.values())),
+        settings.isSecond(Setting.DEVICE_ID_STRATEGY, "uuid", "index"),
         settings.isTrue(Setting.PASS_DEVICE_SPECS),
         settings.text(Setting.DRIVER_ROOT),
         devRoot(),
@@ -71,7 +67,7 @@ record ConfigReader(Settings<Setting> settings, ConfigErrors findings) {
         settings.text(Setting.CDI_ANNOTATION_PREFIX),
         settings.text(Setting.NVIDIA_CDI_HOOK_PATH),
         Set.copyOf(settings.list(Setting.CDI_DISABLE_HOOKS)),
-        imexChannels(),
+        imexChannel(),
         settings.isTrue(Setting.IMEX_REQUIRED));
   }
 
@@ -96,12 +92,12 @@ record ConfigReader(Settings<Setting> settings, ConfigErrors findings) {
   }
 
   // NVIDIA's rule: no channel, or only the first.
-  private List<Integer> imexChannels() {
+  private boolean imexChannel() {
     List<String> ids = settings.list(Setting.IMEX_CHANNEL_IDS);
     if (!ids.isEmpty() && !ids.equals(List.of("0"))) {
       settings.reportInvalid(Setting.IMEX_CHANNEL_IDS, "0, or none");
     }
-    return ids.isEmpty() ? List.of() : List.of(0);
+    return !ids.isEmpty();
   }
 
   private void checkCombinations(Config config) {

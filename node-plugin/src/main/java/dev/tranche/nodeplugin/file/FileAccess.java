@@ -21,9 +21,6 @@ public final class FileAccess {
   private static final Logger LOG = LoggerFactory.getLogger(FileAccess.class);
   private static final int TEXT_BYTES_MAX = 1 << 20;
 
-  /** A folder that is searched may have thousands of files. */
-  private static final int LOGGED_MAX = 64;
-
   private static final Set<Path> logged = ConcurrentHashMap.newKeySet();
 
   private FileAccess() {}
@@ -53,9 +50,7 @@ public final class FileAccess {
 
   /** Logs it, once for each path, if access to the path is denied. */
   public static void logDenied(Path path) {
-    denied(path)
-        .filter(sentence -> logged.size() < LOGGED_MAX && logged.add(path))
-        .ifPresent(LOG::error);
+    denied(path).filter(sentence -> logged.add(path)).ifPresent(LOG::error);
   }
 
   /** Returns a sentence that says so, and what to do, if access to the path is denied. */

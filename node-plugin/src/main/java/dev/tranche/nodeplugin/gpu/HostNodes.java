@@ -17,23 +17,22 @@ import java.util.Optional;
  * The device nodes of this host other than those of its GPUs.
  *
  * @param control those of the driver, such as /dev/nvidiactl
- * @param imexChannels numbers of the IMEX channels that exist
+ * @param imexChannel whether IMEX channel 0 exists
  * @param additional those of other classes, which have at least one
  * @param driverHasDev the driver's root has a dev folder of its own
  */
 public record HostNodes(
     List<String> control,
-    List<Integer> imexChannels,
+    boolean imexChannel,
     Map<DeviceClass, List<String>> additional,
     boolean driverHasDev) {
-  public static final HostNodes NONE = new HostNodes(List.of(), List.of(), Map.of(), true);
+  public static final HostNodes NONE = new HostNodes(List.of(), false, Map.of(), true);
 
   /** NVIDIA's list, in its order; which of them exist depends on the driver's modules. */
   private static final List<String> CONTROL =
       List.of("/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools", "/dev/nvidia-modeset");
 
-  private static final String IMEX = "/dev/nvidia-caps-imex-channels/channel";
-  private static final int IMEX_CHANNEL = 0;
+  public static final String IMEX_NODE = "/dev/nvidia-caps-imex-channels/channel0";
 
   /**
    * Finds the device nodes. Blocks.
@@ -48,7 +47,6 @@ public record HostNodes(
     boolean driverHasDev =
         FileAccess.exists(driver.resolve("dev")) && Files.isDirectory(driver.resolve("dev"));
     Path dev = driverHasDev ? driver : own;
-    boolean imex = exists(dev, imexNode(IMEX_CHANNEL)) || exists(own, imexNode(IMEX_CHANNEL));
     Map<DeviceClass, List<String>> additional = new EnumMap<>(DeviceClass.class);
     for (DeviceClass of : DeviceClass.values()) {
       List<String> nodes = matching(dev, of.folder(), of.glob());
@@ -58,7 +56,7 @@ public record HostNodes(
     }
     return new HostNodes(
         CONTROL.stream().filter(node -> exists(dev, node)).toList(),
-        imex ? List.of(IMEX_CHANNEL) : List.of(),
+        exists(dev, IMEX_NODE) || exists(own, IMEX_NODE),
         additional,
         driverHasDev);
   }
@@ -85,11 +83,6 @@ public record HostNodes(
     return found.stream().sorted().toList();
   }
 
-  /** The device node of an IMEX channel. */
-  public static String imexNode(int channel) {
-    return IMEX + channel;
-  }
-
   /**
    * Returns the host folder that holds dev; empty for the root. If it is not configured, it is the
    * driver's root if that has a dev folder, as NVIDIA's toolkit decides. GKE's driver root,
@@ -102,20 +95,16 @@ public record HostNodes(
 
   /** Returns why containers cannot get what a config requires; empty if they can. */
   public Optional<String> missing(AllocateOptions options) {
-    return options.imexRequired()
-        ? options.imexChannels().stream()
-            .filter(channel -> !imexChannels.contains(channel))
-            .findFirst()
-            .map(
-                channel ->
-                    "requested IMEX channel channel%d does not exist: create %s (nvidia-modprobe), or set imex.required to false"
-                        .formatted(channel, imexNode(channel)))
+    return options.imexRequired() && options.imexChannel() && !imexChannel
+        ? Optional.of(
+            "requested IMEX channel channel0 does not exist: create %s (nvidia-modprobe), or set imex.required to false"
+                .formatted(IMEX_NODE))
         : Optional.empty();
   }
 
-  /** The IMEX channels that containers get: those that are asked for and exist. */
-  public List<Integer> imexChannels(AllocateOptions options) {
-    return options.imexChannels().stream().filter(imexChannels::contains).toList();
+  /** Returns whether containers get IMEX channel 0: if it is asked for and exists. */
+  public boolean givesImexChannel(AllocateOptions options) {
+    return options.imexChannel() && imexChannel;
   }
 
   /** Returns the other classes of devices that are requested and have a device node. */

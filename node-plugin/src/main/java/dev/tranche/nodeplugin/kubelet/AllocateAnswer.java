@@ -55,7 +55,9 @@ record AllocateAnswer(AllocateOptions options, HostNodes nodes, String answerId)
   private void addCdi(ContainerAllocateResponse.Builder answer, List<String> ids) {
     List<String> names = new ArrayList<>();
     ids.forEach(id -> names.add(qualified("gpu", id)));
-    channels().forEach(channel -> names.add(qualified("imex-channel", channel)));
+    if (nodes.givesImexChannel(options)) {
+      names.add(qualified("imex-channel", "0"));
+    }
     nodes.additional(options).forEach(of -> names.add(qualified(of.text(), "all")));
     if (hasStrategy(DeviceListStrategy.CDI_ANNOTATIONS)) {
       String key = options.cdiAnnotationPrefix() + CDI_ANNOTATION + answerId;
@@ -70,22 +72,20 @@ record AllocateAnswer(AllocateOptions options, HostNodes nodes, String answerId)
     return CDI_VENDOR + "/" + name + "=" + device;
   }
 
-  private List<String> channels() {
-    return nodes.imexChannels(options).stream().map(String::valueOf).toList();
-  }
-
   private void addVisible(ContainerAllocateResponse.Builder answer, List<String> ids) {
-    List<String> channels = channels();
+    boolean imex = nodes.givesImexChannel(options);
     if (hasStrategy(DeviceListStrategy.ENVVAR)) {
       answer.putEnvs(VISIBLE_DEVICES, String.join(",", ids));
-      if (!channels.isEmpty()) {
-        answer.putEnvs(IMEX_CHANNELS, String.join(",", channels));
+      if (imex) {
+        answer.putEnvs(IMEX_CHANNELS, "0");
       }
     }
     if (hasStrategy(DeviceListStrategy.VOLUME_MOUNTS)) {
       answer.putEnvs(VISIBLE_DEVICES, MOUNTS_ROOT);
       ids.forEach(id -> answer.addMounts(mount(MOUNTS_ROOT + "/" + id)));
-      channels.forEach(channel -> answer.addMounts(mount(MOUNTS_ROOT + "/imex/" + channel)));
+      if (imex) {
+        answer.addMounts(mount(MOUNTS_ROOT + "/imex/0"));
+      }
     }
   }
 
@@ -97,9 +97,9 @@ record AllocateAnswer(AllocateOptions options, HostNodes nodes, String answerId)
   private void addNodes(ContainerAllocateResponse.Builder answer, List<GpuInfo> gpus) {
     nodes.control().forEach(node -> answer.addDevices(device(node)));
     gpus.forEach(gpu -> gpu.nodes().forEach(node -> answer.addDevices(device(node))));
-    nodes
-        .imexChannels(options)
-        .forEach(channel -> answer.addDevices(device(HostNodes.imexNode(channel))));
+    if (nodes.givesImexChannel(options)) {
+      answer.addDevices(device(HostNodes.IMEX_NODE));
+    }
   }
 
   private DeviceSpec device(String node) {

@@ -3,7 +3,6 @@ package dev.tranche.nodeplugin.kubelet;
 import dev.tranche.api.ReplicaId;
 import dev.tranche.api.kubelet.ContainerAllocateResponse;
 import dev.tranche.api.node.GpuShare;
-import dev.tranche.nodeplugin.config.Config.PlainRequests;
 import dev.tranche.nodeplugin.gpu.GpuSharing;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
 import dev.tranche.nodeplugin.gpu.HeldReplicas;
@@ -29,7 +28,6 @@ import java.util.stream.Collectors;
  * @param limits whether shares must have a memory limit
  */
 public record Allocation(Replicas replicas, HostNodes nodes, HeldReplicas held, NodeLimits limits) {
-  private static final int ID_SHOWN_MAX = 100;
 
   /** The answer for one container. */
   public sealed interface Verdict {
@@ -52,7 +50,7 @@ public record Allocation(Replicas replicas, HostNodes nodes, HeldReplicas held, 
     int replicasPerGpu = expected.replicasPerGpu();
     for (String id : ids) {
       if (replicas.gpuOf(id).isEmpty()) {
-        return refused("unknown_device", "unknown device: " + shown(id));
+        return refused("unknown_device", "unknown device: " + id);
       }
     }
     if (!expected.mayBeAssigned() && tooMany(ids)) {
@@ -84,11 +82,6 @@ public record Allocation(Replicas replicas, HostNodes nodes, HeldReplicas held, 
                 refused(
                     "no_memory_limit",
                     "memoryLimits is required, and the share cannot be limited: " + why));
-  }
-
-  // The id goes into a status header and a log line, and could be as long as a whole message.
-  private static String shown(String id) {
-    return id.length() <= ID_SHOWN_MAX ? id : id.substring(0, ID_SHOWN_MAX) + "…";
   }
 
   /** Returns a picked GPU that is split into another number of replicas. */
@@ -127,7 +120,7 @@ public record Allocation(Replicas replicas, HostNodes nodes, HeldReplicas held, 
    * scheduler counts replicas alone, so parts of several GPUs may be all that its node has free.
    */
   private boolean scattered(Collection<String> ids) {
-    if (replicas.config().plainRequests() != PlainRequests.GPUS) {
+    if (!replicas.config().countsGpus()) {
       return false;
     }
     Map<String, Integer> picked = byGpu(ids);

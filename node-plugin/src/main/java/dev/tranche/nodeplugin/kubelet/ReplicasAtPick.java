@@ -18,9 +18,6 @@ final class ReplicasAtPick {
    */
   static final int REPLACED_MS = 5_000;
 
-  /** The lists that are remembered; the newest ones if there were more. */
-  static final int EARLIER_MAX = 8;
-
   private record Earlier(Replicas replicas, long replacedAtMs) {}
 
   private final Deque<Earlier> earlier = new ArrayDeque<>();
@@ -33,9 +30,6 @@ final class ReplicasAtPick {
   void update(Replicas next, long nowMs) {
     if (!next.sameReplicas(current)) {
       earlier.addFirst(new Earlier(current, nowMs));
-      if (earlier.size() > EARLIER_MAX) {
-        earlier.removeLast();
-      }
     }
     current = next;
   }

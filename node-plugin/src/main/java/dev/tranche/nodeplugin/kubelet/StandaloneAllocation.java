@@ -1,7 +1,6 @@
 package dev.tranche.nodeplugin.kubelet;
 
 import dev.tranche.api.ReplicaId;
-import dev.tranche.nodeplugin.config.Config.SharedAllocationPolicy;
 import dev.tranche.nodeplugin.gpu.GpuLinkScores;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
 import dev.tranche.nodeplugin.gpu.Replica;
@@ -33,7 +32,7 @@ final class StandaloneAllocation {
 
   private StandaloneAllocation(Replicas replicas) {
     this.replicas = replicas;
-    this.packed = replicas.config().sharedAllocationPolicy() == SharedAllocationPolicy.PACKED;
+    this.packed = replicas.config().packed();
   }
 
   /**

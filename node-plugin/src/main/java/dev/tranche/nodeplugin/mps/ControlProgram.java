@@ -1,9 +1,8 @@
 package dev.tranche.nodeplugin.mps;
 
+import dev.tranche.nodeplugin.file.FileAccess;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -20,7 +19,6 @@ import java.util.concurrent.TimeUnit;
  */
 record ControlProgram(String program, Map<String, String> environment, Path output) {
   private static final int CALL_LIMIT_MS = 10_000;
-  private static final int ANSWER_BYTES_MAX = 4_096;
 
   void daemon() throws MpsException, InterruptedException {
     call(List.of("-d"), "");
@@ -67,16 +65,8 @@ record ControlProgram(String program, Map<String, String> environment, Path outp
     if (process.exitValue() != 0) {
       throw new MpsException(
           "%s (%s) ended with status %d: %s"
-              .formatted(program, request, process.exitValue(), readOutput()));
+              .formatted(program, request, process.exitValue(), FileAccess.text(output)));
     }
-    return readOutput();
-  }
-
-  private String readOutput() {
-    try (var in = Files.newInputStream(output)) {
-      return new String(in.readNBytes(ANSWER_BYTES_MAX), StandardCharsets.UTF_8).strip();
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
+    return FileAccess.text(output);
   }
 }

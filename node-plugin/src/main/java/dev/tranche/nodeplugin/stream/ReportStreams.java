@@ -26,7 +26,6 @@ public final class ReportStreams {
   private static final Logger LOG = LoggerFactory.getLogger(ReportStreams.class);
   private static final int RESOLVE_MS = 3_000;
   private static final int HEARTBEAT_MS = 5_000;
-  private static final int STREAMS_MAX = 16;
   private static final int DRAIN_LIMIT_MS = 1_000;
   private static final String CONNECTED = "tranche.node.stream.connected";
 
@@ -109,10 +108,6 @@ public final class ReportStreams {
   }
 
   private void add(InetSocketAddress replica) {
-    if (streams.size() >= STREAMS_MAX) {
-      complain("more than " + STREAMS_MAX + " extenders: " + replica + " gets no reports");
-      return;
-    }
     ReportStream stream = new ReportStream(vertx, options, replica, exchange, metrics);
     streams.put(replica, stream);
     metrics.gauge(

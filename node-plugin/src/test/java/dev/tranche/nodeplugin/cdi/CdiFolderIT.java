@@ -73,7 +73,7 @@ class CdiFolderIT {
                 List.of("/lib/firmware/nvidia/580.1/gsp_ga10x.bin"),
                 CdiSpecsTest.OPTIX,
                 List.of("/run/udev", "/etc/cufile.json")));
-    assertThat(DriverFiles.find(root.resolve("absent"), "580.1")).isEqualTo(DriverFiles.NONE);
+    assertThat(DriverFiles.find(root.resolve("absent"), "580.1")).isEqualTo(CdiSpecsTest.NO_FILES);
   }
 
   @Test
@@ -191,7 +191,7 @@ class CdiFolderIT {
         .isEqualTo(
             new HostNodes(
                 List.of("/dev/nvidia-uvm", "/dev/nvidia-uvm-tools"),
-                List.of(0),
+                true,
                 Map.of(
                     DeviceClass.GDRCOPY,
                     List.of("/dev/gdrdrv"),
@@ -201,6 +201,6 @@ class CdiFolderIT {
                     List.of("/dev/infiniband/rdma_cm", "/dev/infiniband/uverbs0")),
                 true));
     assertThat(HostNodes.find(root, root.resolve("none")))
-        .isEqualTo(new HostNodes(List.of("/dev/nvidiactl"), List.of(), Map.of(), false));
+        .isEqualTo(new HostNodes(List.of("/dev/nvidiactl"), false, Map.of(), false));
   }
 }

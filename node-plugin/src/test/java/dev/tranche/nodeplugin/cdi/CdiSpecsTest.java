@@ -20,7 +20,7 @@ class CdiSpecsTest {
   private static final HostNodes NODES =
       new HostNodes(
           List.of("/dev/nvidiactl"),
-          List.of(0),
+          true,
           Map.of(
               DeviceClass.GDRCOPY,
               List.of("/dev/gdrdrv"),
@@ -29,6 +29,16 @@ class CdiSpecsTest {
               DeviceClass.MOFED,
               List.of("/dev/infiniband/uverbs0", "/dev/infiniband/rdma_cm")),
           true);
+
+  static final DriverFiles NO_FILES =
+      new DriverFiles(
+          List.of(),
+          List.of(),
+          List.of(),
+          List.of(),
+          List.of(),
+          new GraphicsFiles(List.of(), List.of(), List.of()),
+          List.of());
 
   /** The weights of OptiX alone. */
   static final GraphicsFiles OPTIX =
@@ -107,7 +117,7 @@ class CdiSpecsTest {
   }
 
   private static HostNodes nodes(boolean driverHasDev) {
-    return new HostNodes(List.of("/dev/nvidiactl"), List.of(), Map.of(), driverHasDev);
+    return new HostNodes(List.of("/dev/nvidiactl"), false, Map.of(), driverHasDev);
   }
 
   private static Config config(List<String> flags) {
@@ -125,13 +135,13 @@ class CdiSpecsTest {
 
   @Test
   void gpus_areNamedByTheIdStrategy_andThoseWithMigOnAreNotThere() {
-    JsonObject spec = specs(DriverFiles.NONE).getFirst();
+    JsonObject spec = specs(NO_FILES).getFirst();
     assertThat(spec.getString("cdiVersion")).isEqualTo("0.5.0");
     assertThat(spec.getString("kind")).isEqualTo("k8s.device-plugin.nvidia.com/gpu");
     assertThat(spec.getJsonArray("devices"))
         .extracting(d -> ((JsonObject) d).getString("name"))
         .containsExactly("GPU-0", "MIG-1");
-    JsonObject byIndex = specs(DriverFiles.NONE, "--device-id-strategy=index").getFirst();
+    JsonObject byIndex = specs(NO_FILES, "--device-id-strategy=index").getFirst();
     assertThat(byIndex.getJsonArray("devices"))
         .extracting(d -> ((JsonObject) d).getString("name"))
         .containsExactly("0", "1:2");
@@ -216,7 +226,7 @@ class CdiSpecsTest {
   void extras_areClassesOfTheirOwn_ifTheyHaveDeviceNodes() {
     List<JsonObject> specs =
         specs(
-            DriverFiles.NONE,
+            NO_FILES,
             "--imex-channel-ids=0",
             "--gdrcopy-enabled",
             "--gds-enabled",

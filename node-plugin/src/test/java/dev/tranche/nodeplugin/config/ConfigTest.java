@@ -4,11 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.tuple;
 
 import dev.tranche.nodeplugin.config.AllocateOptions.DeviceClass;
-import dev.tranche.nodeplugin.config.AllocateOptions.DeviceIdStrategy;
 import dev.tranche.nodeplugin.config.AllocateOptions.DeviceListStrategy;
 import dev.tranche.nodeplugin.config.Config.MigStrategy;
-import dev.tranche.nodeplugin.config.Config.PlainRequests;
-import dev.tranche.nodeplugin.config.Config.SharedAllocationPolicy;
 import dev.tranche.nodeplugin.config.Sharing.DeviceSelection;
 import dev.tranche.nodeplugin.config.Sharing.SharedResource;
 import dev.tranche.nodeplugin.config.Sharing.SharingStrategy;
@@ -301,12 +298,12 @@ class ConfigTest {
             new Config(
                 true,
                 MigStrategy.MIXED,
-                SharedAllocationPolicy.PACKED,
+                true,
                 "/run/nvidia/mps",
-                PlainRequests.REPLICAS,
+                false,
                 new AllocateOptions(
                     Set.of(DeviceListStrategy.ENVVAR, DeviceListStrategy.CDI_CRI),
-                    DeviceIdStrategy.INDEX,
+                    true,
                     false,
                     "/run/nvidia/driver",
                     "/run/nvidia/driver",
@@ -315,7 +312,7 @@ class ConfigTest {
                     "cdi.example/",
                     "/opt/nvidia-cdi-hook",
                     Set.of("a", "b"),
-                    List.of(0),
+                    true,
                     true),
                 ResourceNames.DEFAULT,
                 Sharing.NONE));

@@ -33,7 +33,7 @@ class AllocateAnswerTest {
   private static final HostNodes NODES =
       new HostNodes(
           List.of("/dev/nvidiactl", "/dev/nvidia-uvm"),
-          List.of(0),
+          true,
           Map.of(
               DeviceClass.GDRCOPY,
               List.of("/dev/gdrdrv"),
