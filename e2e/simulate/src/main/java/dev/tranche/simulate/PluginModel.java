@@ -40,6 +40,7 @@ final class PluginModel extends PluginProcess {
   private byte[] assignmentFile = new byte[0];
   private int replicas;
   private boolean registered;
+  private long listsArriveAtMs;
   private long listedAtMs = -1;
   private long notBeforeMs;
   private List<GpuStatus> sampled = List.of();
@@ -203,7 +204,12 @@ final class PluginModel extends PluginProcess {
       plugin()
           .publish(clockMs())
           .ifPresent(
-              lists -> kubelet.run(random.nextInt(60), () -> kubelet.devices(this, of, lists)));
+              lists -> {
+                // One stream carries them, so a later list never comes first.
+                listsArriveAtMs = Math.max(listsArriveAtMs, queue.nowMs() + random.nextInt(60));
+                kubelet.run(
+                    listsArriveAtMs - queue.nowMs(), () -> kubelet.devices(this, of, lists));
+              });
     }
   }
 
