@@ -6,7 +6,6 @@ import dev.tranche.api.kubelet.RegisterRequest;
 import dev.tranche.api.kubelet.RegistrationGrpcClient;
 import dev.tranche.nodeplugin.file.FileAccess;
 import dev.tranche.nodeplugin.gpu.Replicas;
-import dev.tranche.process.listen.GrpcEncoding;
 import dev.tranche.process.loop.MonotonicClock;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
@@ -229,7 +228,7 @@ final class KubeletLink {
   private Future<Void> listen(Path next) {
     return vertx
         .createHttpServer()
-        .requestHandler(GrpcEncoding.refusingPacked(grpc()))
+        .requestHandler(grpc())
         .listen(SocketAddress.domainSocketAddress(next.toString()))
         .onSuccess(now -> httpServer = now)
         .compose(v -> vertx.executeBlocking(() -> SocketFile.listenedOn(next), false))

@@ -1,11 +1,9 @@
 package dev.tranche.nodeplugin.kubelet;
 
-import dev.tranche.process.listen.GrpcEncoding;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.net.SocketAddress;
 import io.vertx.grpc.client.GrpcClient;
-import io.vertx.grpc.client.GrpcClientRequest;
 import io.vertx.grpc.client.GrpcClientResponse;
 import io.vertx.grpc.common.GrpcStatus;
 import io.vertx.grpc.common.ServiceMethod;
@@ -44,26 +42,14 @@ final class UnaryCall {
             request -> {
               long leftMs = limitMs - (System.nanoTime() - startNs) / 1_000_000;
               return leftMs > 0
-                  ? answer(request, message)
+                  ? request
+                      .send(message)
+                      .compose(UnaryCall::answer)
                       .timeout(leftMs, TimeUnit.MILLISECONDS)
                       .onFailure(late -> request.cancel())
                   : Future.<R>failedFuture("connected too late").onFailure(e -> request.cancel());
             })
         .timeout(limitMs, TimeUnit.MILLISECONDS);
-  }
-
-  private static <Q, R> Future<R> answer(GrpcClientRequest<Q, R> request, Q message) {
-    return request
-        .send(message)
-        .compose(
-            response ->
-                GrpcEncoding.problem(response)
-                    .<Future<R>>map(
-                        problem -> {
-                          request.cancel();
-                          return Future.failedFuture(problem);
-                        })
-                    .orElseGet(() -> answer(response)));
   }
 
   private static <Q, R> Future<R> answer(GrpcClientResponse<Q, R> response) {

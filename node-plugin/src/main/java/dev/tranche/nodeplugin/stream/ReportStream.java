@@ -7,7 +7,6 @@ import dev.tranche.api.node.NodeReport;
 import dev.tranche.api.node.NodeReportsGrpcClient;
 import dev.tranche.nodeplugin.config.Options;
 import dev.tranche.nodeplugin.metrics.NodeMetrics;
-import dev.tranche.process.listen.GrpcEncoding;
 import dev.tranche.process.loop.MonotonicClock;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
@@ -135,15 +134,7 @@ final class ReportStream {
     opened.exceptionHandler(failure -> ended(streamGeneration, message(failure)));
     opened
         .response()
-        .onSuccess(
-            response ->
-                GrpcEncoding.problem(response)
-                    .ifPresentOrElse(
-                        problem -> {
-                          opened.cancel();
-                          ended(streamGeneration, problem);
-                        },
-                        () -> answered(streamGeneration, response)))
+        .onSuccess(response -> answered(streamGeneration, response))
         .onFailure(failure -> ended(streamGeneration, message(failure)));
     send();
   }

@@ -8,15 +8,10 @@ import dev.tranche.api.kubelet.RegisterRequest;
 import dev.tranche.api.kubelet.RegistrationGrpcClient;
 import dev.tranche.api.kubelet.RegistrationGrpcService;
 import dev.tranche.api.kubelet.RegistrationService;
-import dev.tranche.api.podresources.ListPodResourcesRequest;
-import dev.tranche.api.podresources.ListPodResourcesResponse;
-import dev.tranche.api.podresources.PodResourcesListerGrpcClient;
 import dev.tranche.api.podresources.PodResourcesListerGrpcService;
-import dev.tranche.process.listen.GrpcEncoding;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.net.SocketAddress;
-import io.vertx.grpc.client.GrpcClient;
 import io.vertx.grpc.common.GrpcStatus;
 import io.vertx.grpc.server.GrpcServer;
 import io.vertx.grpc.server.StatusException;
@@ -69,51 +64,6 @@ class UnaryCallIT {
     Path socket = serve(GrpcServer.server(vertx).addService(RegistrationGrpcService.of(refusing)));
     assertThat(settled(register(socket)))
         .hasMessageContaining("requested API version is not supported");
-  }
-
-  @Test
-  void packedAnswer_isNotUnpacked() throws Exception {
-    Path socket =
-        serve(
-            GrpcServer.server(vertx)
-                .callHandler(
-                    PodResourcesListerGrpcService.List,
-                    request -> {
-                      var _ =
-                          request
-                              .response()
-                              .encoding("gzip")
-                              .end(ListPodResourcesResponse.getDefaultInstance());
-                    }));
-    assertThat(settled(new PodResourcesClient(vertx, socket).list(10_000)))
-        .hasMessageContaining("messages are compressed");
-  }
-
-  /** As the socket for the kubelet is served. */
-  @Test
-  void packedCall_isRefused() throws Exception {
-    var asked = new AtomicInteger();
-    GrpcServer plugin =
-        GrpcServer.server(vertx)
-            .callHandler(PodResourcesListerGrpcService.List, request -> asked.incrementAndGet());
-    Path socket = folder.resolve("plugin.sock");
-    settled(
-        vertx
-            .createHttpServer()
-            .requestHandler(GrpcEncoding.refusingPacked(plugin))
-            .listen(SocketAddress.domainSocketAddress(socket.toString())));
-    GrpcClient client = GrpcClient.client(vertx);
-    var request =
-        client
-            .request(
-                SocketAddress.domainSocketAddress(socket.toString()),
-                PodResourcesListerGrpcClient.List)
-            .await();
-    var response =
-        request.encoding("gzip").send(ListPodResourcesRequest.getDefaultInstance()).await();
-    assertThat(response.status()).isEqualTo(GrpcStatus.UNIMPLEMENTED);
-    assertThat(asked).hasValue(0);
-    client.close().await();
   }
 
   @Test

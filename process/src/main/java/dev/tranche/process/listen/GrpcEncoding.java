@@ -2,10 +2,7 @@ package dev.tranche.process.listen;
 
 import io.vertx.core.Handler;
 import io.vertx.core.http.HttpServerRequest;
-import io.vertx.grpc.common.GrpcReadStream;
 import io.vertx.grpc.common.GrpcStatus;
-import java.util.Optional;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Refuses packed messages. Vert.x bounds a message's size as it arrives and unpacks it without a
@@ -21,7 +18,7 @@ public final class GrpcEncoding {
   public static Handler<HttpServerRequest> refusingPacked(Handler<HttpServerRequest> calls) {
     return call -> {
       String encoding = call.getHeader(HEADER);
-      if (isPacked(encoding)) {
+      if (encoding != null && !encoding.equals(IDENTITY)) {
         call.response()
             .putHeader("content-type", "application/grpc")
             .putHeader("grpc-accept-encoding", IDENTITY)
@@ -34,16 +31,5 @@ public final class GrpcEncoding {
       call.headers().set(HEADER, IDENTITY);
       calls.handle(call);
     };
-  }
-
-  /** Returns why the messages of an answer are not read; empty if they may be. */
-  public static Optional<String> problem(GrpcReadStream<?> answer) {
-    return isPacked(answer.encoding())
-        ? Optional.of("its messages are compressed, and only grpc-encoding: identity is supported")
-        : Optional.empty();
-  }
-
-  private static boolean isPacked(@Nullable String encoding) {
-    return encoding != null && !encoding.equals(IDENTITY);
   }
 }
