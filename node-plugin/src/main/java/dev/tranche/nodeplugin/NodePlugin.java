@@ -13,12 +13,14 @@ import dev.tranche.nodeplugin.gpu.GpuStatus;
 import dev.tranche.nodeplugin.gpu.HeldFile;
 import dev.tranche.nodeplugin.gpu.NodeReplicas;
 import dev.tranche.nodeplugin.gpu.NvmlThread.WatchState;
+import dev.tranche.nodeplugin.gpu.Replica;
 import dev.tranche.nodeplugin.gpu.Replica.Stage;
 import dev.tranche.nodeplugin.gpu.SharingPlan;
 import dev.tranche.nodeplugin.kubelet.AssignmentFile;
 import dev.tranche.nodeplugin.kubelet.Assignments;
 import dev.tranche.nodeplugin.kubelet.Hardware;
 import dev.tranche.nodeplugin.kubelet.Kubelet;
+import dev.tranche.nodeplugin.kubelet.KubeletParts;
 import dev.tranche.nodeplugin.limit.ExpectedLimit;
 import dev.tranche.nodeplugin.metrics.NodeMetrics;
 import dev.tranche.nodeplugin.mps.MpsAvailability;
@@ -44,8 +46,8 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Predicate;
 import java.util.function.Supplier;
-import java.util.function.ToIntFunction;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -119,7 +121,11 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
     this.heldKeeper = keeper(options, HeldFile.NAME, () -> HeldFile.content(state.held().all()));
     this.planKeeper = keeper(options, MpsPlan.FILE, this::planFile);
     this.kubelet =
-        new Kubelet(vertx, options, assignments, state.held(), hardware, metrics, failures, this);
+        new Kubelet(
+            new KubeletParts(vertx, options, hardware, metrics, this),
+            assignments,
+            state.held(),
+            failures);
     this.cdi = new CdiKeeper(vertx, options.cdiRoot(), hardware, metrics, this::publish);
     this.streams =
         options
@@ -148,19 +154,19 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
     metrics.gauge(
         "tranche.node.replicas.advertised",
         "Replicas advertised to the kubelet.",
-        () -> count(r -> r.count(Stage.OFFERED) + r.count(Stage.WITHHELD)));
+        () -> count(of -> of.stage() != Stage.RETIRED));
     metrics.gauge(
         "tranche.node.replicas.healthy",
         "Replicas advertised to the kubelet as healthy.",
-        () -> count(NodeReplicas::healthyCount));
+        () -> count(Replica::healthy));
     metrics.gauge(
         "tranche.node.replicas.retired",
         "Replicas of an earlier config, kept until their containers end.",
-        () -> count(r -> r.count(Stage.RETIRED)));
+        () -> count(of -> of.stage() == Stage.RETIRED));
     metrics.gauge(
         "tranche.node.replicas.withheld",
         "Replicas whose part of the GPU is held by replicas of an earlier config.",
-        () -> count(r -> r.count(Stage.WITHHELD)));
+        () -> count(of -> of.stage() == Stage.WITHHELD));
     metrics.gauge(
         "tranche.node.replicas.duplicate",
         "Replicas that the kubelet gave to more than one pod; 0 on a correct kubelet.",
@@ -188,8 +194,8 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
     LimitGauges.register(metrics, state::containerLimits);
   }
 
-  private int count(ToIntFunction<NodeReplicas> what) {
-    return state.replicas().map(what::applyAsInt).orElse(0);
+  private int count(Predicate<Replica> which) {
+    return state.replicas().map(replicas -> replicas.count(which)).orElse(0);
   }
 
   Failures failures() {

@@ -72,7 +72,7 @@ final class ReportBuilder {
 
   private void addGpus(
       NodeReport.Builder report, NodeReplicas replicas, PluginState state, long epochMs) {
-    boolean anyWithheld = replicas.count(Stage.WITHHELD) > 0;
+    boolean anyWithheld = replicas.count(of -> of.stage() == Stage.WITHHELD) > 0;
     for (GpuStatus gpu : state.advertisedGpus()) {
       String uuid = gpu.info().uuid();
       GpuSharing sharing = replicas.sharing().get(uuid);

@@ -11,7 +11,6 @@ import java.util.Collection;
 import java.util.Collections;
 import java.util.Comparator;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -22,6 +21,7 @@ import java.util.Set;
 import java.util.SortedSet;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -81,12 +81,8 @@ public final class HeldReplicas {
     Map<Key, Held> now = new HashMap<>();
     listed.forEach((key, by) -> now.put(key, new Held(replica(key, by, sharing), pods(by))));
     keepMissing(now, pods(holdings), complete, nowMs);
-    holders.forEach(
-        (key, by) -> {
-          if (now.containsKey(key)) {
-            listed.putIfAbsent(key, by);
-          }
-        });
+    holders.keySet().retainAll(now.keySet());
+    holders.forEach(listed::putIfAbsent);
     holders = listed;
     boolean changed = replace(now) || allocatedSinceList;
     allocatedSinceList = false;
@@ -98,16 +94,13 @@ public final class HeldReplicas {
     for (Holding holding : holdings) {
       Set<ContainerName> by = Set.of(ContainerName.of(holding));
       for (String id : holding.getDeviceIdsList()) {
-        holders.merge(new Key(holding.getResource(), id), by, HeldReplicas::union);
+        holders.merge(
+            new Key(holding.getResource(), id),
+            by,
+            (some, more) -> Stream.concat(some.stream(), more.stream()).collect(toSet()));
       }
     }
     return holders;
-  }
-
-  private static Set<ContainerName> union(Set<ContainerName> some, Set<ContainerName> others) {
-    Set<ContainerName> all = new HashSet<>(some);
-    all.addAll(others);
-    return all;
   }
 
   /** Counts the pods of these containers: containers of one pod may share a replica. */

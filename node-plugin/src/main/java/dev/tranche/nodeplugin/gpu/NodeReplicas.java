@@ -13,6 +13,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.function.Predicate;
 import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
 
@@ -149,19 +150,15 @@ public record NodeReplicas(
 
   /** Returns how many replicas of one GPU are withheld. */
   public int withheld(String uuid) {
-    return (int)
-        byResource.stream()
-            .flatMap(r -> r.all().stream())
-            .filter(r -> r.stage() == Stage.WITHHELD && r.gpu().info().uuid().equals(uuid))
-            .count();
-  }
-
-  public int count(Stage stage) {
-    return byResource.stream().mapToInt(r -> r.count(stage)).sum();
+    return count(r -> r.stage() == Stage.WITHHELD && r.gpu().info().uuid().equals(uuid));
   }
 
   public int healthyCount() {
-    return byResource.stream().mapToInt(Replicas::healthyCount).sum();
+    return count(Replica::healthy);
+  }
+
+  public int count(Predicate<Replica> which) {
+    return (int) byResource.stream().flatMap(r -> r.all().stream()).filter(which).count();
   }
 
   /** Returns whether one of these GPUs or MIG devices has this uuid. */

@@ -51,12 +51,4 @@ public record Replicas(
   public boolean failRequestsGreaterThanOne() {
     return sharing.values().stream().anyMatch(GpuSharing::failRequestsGreaterThanOne);
   }
-
-  public int count(Stage stage) {
-    return (int) all.stream().filter(replica -> replica.stage() == stage).count();
-  }
-
-  public int healthyCount() {
-    return (int) all.stream().filter(Replica::healthy).count();
-  }
 }

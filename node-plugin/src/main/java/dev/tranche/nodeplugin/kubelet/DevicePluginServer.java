@@ -39,11 +39,16 @@ final class DevicePluginServer extends DevicePluginService {
   private static final int SECOND_LIST_LIMIT_MS = 500;
 
   private final KubeletParts parts;
+  private final PodResourcesClient podResources;
+  private final ReadBack readBack;
   private final ResourceCalls calls;
   private final boolean standalone;
 
-  DevicePluginServer(KubeletParts parts, ResourceCalls calls) {
+  DevicePluginServer(
+      KubeletParts parts, PodResourcesClient podResources, ReadBack readBack, ResourceCalls calls) {
     this.parts = parts;
+    this.podResources = podResources;
+    this.readBack = readBack;
     this.calls = calls;
     this.standalone = parts.options().extender().isEmpty();
   }
@@ -75,7 +80,7 @@ final class DevicePluginServer extends DevicePluginService {
   public Future<PreferredAllocationResponse> getPreferredAllocation(
       PreferredAllocationRequest request) {
     long startNs = System.nanoTime();
-    parts.readBack().pauseUntilAllocate(MonotonicClock.ms());
+    readBack.pauseUntilAllocate(MonotonicClock.ms());
     return listPods()
         .map(list -> prefer(request, list))
         .onComplete(
@@ -89,14 +94,14 @@ final class DevicePluginServer extends DevicePluginService {
   private Future<Optional<PodList>> listPods() {
     return standalone
         ? Future.succeededFuture(Optional.empty())
-        : whileIdle(parts.podResources().list(LIST_LIMIT_MS), LIST_LIMIT_MS)
+        : whileIdle(podResources.list(LIST_LIMIT_MS), LIST_LIMIT_MS)
             .recover(late -> listAgain())
             .map(Optional::of)
             .otherwise(Optional.empty());
   }
 
   private Future<PodList> whileIdle(Future<PodList> list, int limitMs) {
-    return Future.all(list, parts.readBack().awaitIdle(limitMs)).map(both -> both.resultAt(0));
+    return Future.all(list, readBack.awaitIdle(limitMs)).map(both -> both.resultAt(0));
   }
 
   private Future<PodList> listAgain() {
@@ -105,7 +110,7 @@ final class DevicePluginServer extends DevicePluginService {
         .count(
             "tranche.node.lists.repeated",
             "Calls of the kubelet's PodResources List that were late and repeated.");
-    return whileIdle(parts.podResources().listAgain(SECOND_LIST_LIMIT_MS), SECOND_LIST_LIMIT_MS);
+    return whileIdle(podResources.listAgain(SECOND_LIST_LIMIT_MS), SECOND_LIST_LIMIT_MS);
   }
 
   private PreferredAllocationResponse prefer(
@@ -195,7 +200,7 @@ final class DevicePluginServer extends DevicePluginService {
 
   private Future<AllocateResponse> answered(
       long startNs, String outcome, Future<AllocateResponse> answer) {
-    parts.readBack().allocateAnswered(MonotonicClock.ms());
+    readBack.allocateAnswered(MonotonicClock.ms());
     parts
         .metrics()
         .count("tranche.node.allocations", "Allocate calls of the kubelet.", "outcome", outcome);

@@ -3,15 +3,12 @@ package dev.tranche.nodeplugin.kubelet;
 import dev.tranche.api.ReplicaId;
 import dev.tranche.api.node.Holding;
 import dev.tranche.api.podresources.ContainerDevices;
-import dev.tranche.nodeplugin.config.Options;
 import dev.tranche.nodeplugin.gpu.HeldReplicas;
 import dev.tranche.nodeplugin.gpu.NodeReplicas;
 import dev.tranche.nodeplugin.gpu.Replicas;
-import dev.tranche.nodeplugin.metrics.NodeMetrics;
 import dev.tranche.process.loop.MonotonicClock;
 import dev.tranche.process.meters.Failures;
 import io.vertx.core.Future;
-import io.vertx.core.Vertx;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -19,7 +16,6 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.OptionalLong;
 import java.util.Set;
-import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -31,10 +27,9 @@ public final class Kubelet {
   private final Assignments assignments;
   private final HeldReplicas held;
   private final Failures failures;
-  private final Listener listener;
-  private final String nodeName;
-  private final ReadBack readBack;
   private final KubeletParts parts;
+  private final PodResourcesClient podResources;
+  private final ReadBack readBack;
   // One for each resource, since the kubelet expects a plugin and a socket for each.
   private final Map<String, KubeletLink> links = new LinkedHashMap<>();
   private Future<Void> stopping = Future.succeededFuture();
@@ -68,33 +63,24 @@ public final class Kubelet {
 
   /**
    * @param held what containers hold; what Allocate grants is added
-   * @param hardware read at each call, since the driver may have been replaced meanwhile
    */
   public Kubelet(
-      Vertx vertx,
-      Options options,
-      Assignments assignments,
-      HeldReplicas held,
-      Supplier<Hardware> hardware,
-      NodeMetrics metrics,
-      Failures failures,
-      Listener listener) {
+      KubeletParts parts, Assignments assignments, HeldReplicas held, Failures failures) {
+    this.parts = parts;
     this.assignments = assignments;
     this.held = held;
     this.failures = failures;
-    this.listener = listener;
-    this.nodeName = options.nodeName();
-    var podResources = new PodResourcesClient(vertx, options.podResourcesSocket());
-    this.readBack = new ReadBack(vertx, podResources, this::read);
-    this.parts =
-        new KubeletParts(vertx, options, podResources, readBack, hardware, metrics, listener);
-    metrics.gauge(
-        "tranche.node.read.back.age.seconds",
-        "Time since the kubelet last reported which pods hold which replicas.",
-        () -> {
-          OptionalLong ageMs = readBack.listAgeMs(MonotonicClock.ms());
-          return ageMs.isEmpty() ? Double.NaN : ageMs.getAsLong() / 1000.0;
-        });
+    this.podResources = new PodResourcesClient(parts.vertx(), parts.options().podResourcesSocket());
+    this.readBack = new ReadBack(parts.vertx(), podResources, this::read);
+    parts
+        .metrics()
+        .gauge(
+            "tranche.node.read.back.age.seconds",
+            "Time since the kubelet last reported which pods hold which replicas.",
+            () -> {
+              OptionalLong ageMs = readBack.listAgeMs(MonotonicClock.ms());
+              return ageMs.isEmpty() ? Double.NaN : ageMs.getAsLong() / 1000.0;
+            });
   }
 
   /**
@@ -142,15 +128,16 @@ public final class Kubelet {
   }
 
   private KubeletLink link(Replicas replicas) {
-    var server = new DevicePluginServer(parts, new ResourceCalls(assignments, held, replicas));
+    var calls = new ResourceCalls(assignments, held, replicas);
+    var server = new DevicePluginServer(parts, podResources, readBack, calls);
     return new KubeletLink(parts, server, replicas);
   }
 
   private void read(PodList list) {
     assignments.listed(list);
     List<Holding> holdings = list.holdings(this::isOurs);
-    boolean complete = list.complete(nodeName);
-    listener.readBack(holdings, complete, assignments.confirm(list));
+    boolean complete = list.complete(parts.options().nodeName());
+    parts.listener().readBack(holdings, complete, assignments.confirm(list));
   }
 
   // An earlier config, or NVIDIA's plugin, may have advertised the same GPUs under another name.

@@ -72,7 +72,7 @@ final class ResourceCalls {
   private ContainerPreferredAllocationRequest offered(
       ContainerPreferredAllocationRequest container) {
     Replicas replicas = picks.current();
-    if (replicas.count(Replica.Stage.RETIRED) == 0) {
+    if (replicas.all().stream().noneMatch(of -> of.stage() == Replica.Stage.RETIRED)) {
       return container;
     }
     List<String> ids = replicas.current(container.getAvailableDeviceIDsList());

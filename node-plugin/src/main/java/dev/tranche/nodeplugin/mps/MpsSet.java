@@ -1,5 +1,6 @@
 package dev.tranche.nodeplugin.mps;
 
+import dev.tranche.api.GpuPart;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Collectors;
@@ -43,8 +44,8 @@ record MpsSet(String resource, List<MpsGpu> gpus, boolean oneReplicaEach, boolea
         .filter(gpu -> gpu.memoryBytes() > 0)
         .map(
             gpu ->
-                "set_default_device_pinned_mem_limit %s %s"
-                    .formatted(gpu.uuid(), gpu.memoryLimit(maxReplicas(gpu))))
+                "set_default_device_pinned_mem_limit %s %dM"
+                    .formatted(gpu.uuid(), largest(gpu).of(gpu.memoryBytes()) >> 20))
         .forEach(commands::add);
     commands.add("set_default_active_thread_percentage " + threadPercentage());
     return commands;
@@ -53,13 +54,14 @@ record MpsSet(String resource, List<MpsGpu> gpus, boolean oneReplicaEach, boolea
   /** Returns the one percentage for all GPUs of a daemon: the largest that a client may need. */
   int threadPercentage() {
     return gpus.stream()
-        .mapToInt(gpu -> gpu.threadPercentage(maxReplicas(gpu)))
+        .mapToInt(gpu -> (int) Math.max(1, largest(gpu).of(100)))
         .max()
         .orElseThrow();
   }
 
-  private int maxReplicas(MpsGpu gpu) {
-    return oneReplicaEach ? 1 : gpu.replicas();
+  /** Returns the largest share of a client. */
+  private GpuPart largest(MpsGpu gpu) {
+    return GpuPart.of(oneReplicaEach ? 1 : gpu.replicas(), gpu.replicas());
   }
 
   /**
