@@ -33,6 +33,7 @@ import dev.tranche.nodeplugin.nvml.GpuInfo;
 import dev.tranche.nodeplugin.stream.Exchange;
 import dev.tranche.nodeplugin.stream.ReportStreams;
 import dev.tranche.nodeplugin.stream.Resolver;
+import dev.tranche.nodeplugin.stream.StreamParts;
 import dev.tranche.nodeplugin.usage.Overuse;
 import dev.tranche.process.loop.MonotonicClock;
 import dev.tranche.process.meters.Failures;
@@ -130,7 +131,10 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
     this.streams =
         options
             .extender()
-            .map(at -> new ReportStreams(vertx, options, at, resolver, this, metrics));
+            .map(
+                at ->
+                    new ReportStreams(
+                        new StreamParts(vertx, options, this, metrics), at, resolver));
     this.standAlone = options.extender().isEmpty();
     this.mpsStatusFile = new StatusFile(new MpsRoot(options.mpsRootInContainer()));
     this.mpsWatch = new MpsWatch(options.nodeName(), MonotonicClock::ms);

@@ -11,6 +11,7 @@ import dev.tranche.nodeplugin.config.Setting;
 import dev.tranche.nodeplugin.metrics.NodeMetrics;
 import dev.tranche.nodeplugin.stream.Exchange;
 import dev.tranche.nodeplugin.stream.ReportStreams;
+import dev.tranche.nodeplugin.stream.StreamParts;
 import dev.tranche.process.settings.ConfigErrors;
 import dev.tranche.process.settings.HostPort;
 import dev.tranche.process.settings.Settings;
@@ -91,12 +92,9 @@ class ReportStreamsIT {
 
   private static ReportStreams streams(Vertx vertx, Options options, int port) {
     return new ReportStreams(
-        vertx,
-        options,
+        new StreamParts(vertx, options, new Quiet(), new NodeMetrics()),
         new HostPort(PluginRig.SERVICE, port),
-        host -> List.of(InetAddress.ofLiteral("127.0.0.1")),
-        new Quiet(),
-        new NodeMetrics());
+        host -> List.of(InetAddress.ofLiteral("127.0.0.1")));
   }
 
   private static final class Quiet implements Exchange {

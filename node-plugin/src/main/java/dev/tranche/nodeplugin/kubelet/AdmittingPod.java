@@ -128,7 +128,7 @@ final class AdmittingPod {
       Collection<PendingAssignment> pods, PodList list, String resource, int size) {
     List<Candidate> candidates =
         pods.stream()
-            .filter(pod -> isCandidate(pod, resource) && list.lists(pod.assignment()))
+            .filter(pod -> pod.mayAllocate(resource) && list.lists(pod.assignment()))
             .flatMap(
                 pod ->
                     candidate(
@@ -152,8 +152,8 @@ final class AdmittingPod {
    */
   static Optional<Found> guess(Collection<PendingAssignment> pods, String resource, int size) {
     return pods.stream()
-        .filter(pod -> isCandidate(pod, resource))
-        .flatMap(pod -> candidate(pod, unanswered(pod), size, c -> false, c -> false))
+        .filter(pod -> pod.mayAllocate(resource))
+        .flatMap(pod -> candidate(pod, pod.unanswered(), size, c -> false, c -> false))
         .filter(c -> c.match() != Match.INIT)
         .min(OLDEST)
         .map(c -> c.found(How.SIZE_AND_AGE));
@@ -170,10 +170,6 @@ final class AdmittingPod {
     return (one.pod().order() > other.pod().order() ? one : other).asNameAmbiguous();
   }
 
-  private static boolean isCandidate(PendingAssignment pod, String resource) {
-    return !pod.refused() && pod.assignment().getResource().equals(resource);
-  }
-
   private static boolean ambiguous(List<Candidate> candidates) {
     return candidates.size() > 1
         && candidates.get(0).taken() == candidates.get(1).taken()
@@ -187,18 +183,12 @@ final class AdmittingPod {
    */
   private static List<ContainerAssignment> waiting(PendingAssignment pod, PodList list) {
     List<ContainerAssignment> open =
-        unanswered(pod).stream().filter(c -> !pod.holds(list, c)).toList();
+        pod.unanswered().stream().filter(c -> !pod.holds(list, c)).toList();
     return open.isEmpty()
-        ? assigned(pod).filter(c -> list.lists(pod.assignment(), c) && !pod.holds(list, c)).toList()
+        ? pod.containers().stream()
+            .filter(c -> list.lists(pod.assignment(), c) && !pod.holds(list, c))
+            .toList()
         : open;
-  }
-
-  private static List<ContainerAssignment> unanswered(PendingAssignment pod) {
-    return assigned(pod).filter(c -> !pod.answered().contains(c.getContainer())).toList();
-  }
-
-  private static Stream<ContainerAssignment> assigned(PendingAssignment pod) {
-    return pod.assignment().getContainersList().stream().filter(c -> c.getSharesCount() > 0);
   }
 
   private static Stream<Candidate> candidate(
@@ -238,10 +228,10 @@ final class AdmittingPod {
   private static List<GpuShare> sharesOfInit(
       PendingAssignment pod, int size, Predicate<ContainerAssignment> begun) {
     var part = new HeldPart(pod.assignment());
-    assigned(pod)
+    pod.containers().stream()
         .filter(begun)
         .flatMap(c -> c.getSharesList().stream())
         .forEach(s -> part.remove(s.getUuid(), s.getReplicas()));
-    return part.take(unanswered(pod).stream().flatMap(c -> c.getSharesList().stream()), size);
+    return part.take(pod.unanswered().stream().flatMap(c -> c.getSharesList().stream()), size);
   }
 }

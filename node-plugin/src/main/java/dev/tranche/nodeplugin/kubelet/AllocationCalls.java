@@ -195,8 +195,8 @@ final class AllocationCalls {
 
   private Stream<ContainerAssignment> mayBeMeant(int size) {
     return assignments.outstanding().stream()
-        .filter(pod -> !pod.refused() && pod.assignment().getResource().equals(resource))
-        .flatMap(pod -> pod.assignment().getContainersList().stream())
+        .filter(pod -> pod.mayAllocate(resource))
+        .flatMap(pod -> pod.containers().stream())
         .filter(container -> PendingAssignment.size(container) == size);
   }
 

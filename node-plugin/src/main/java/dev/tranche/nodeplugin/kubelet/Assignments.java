@@ -117,8 +117,7 @@ public final class Assignments {
   /** Returns whether the kubelet has asked for all of its containers. */
   private boolean isFullyAllocated(PendingAssignment pod) {
     PodList list = lastList;
-    return pod.assignment().getContainersList().stream()
-        .filter(c -> c.getSharesCount() > 0)
+    return pod.containers().stream()
         .allMatch(
             c -> pod.answered().contains(c.getContainer()) || (list != null && pod.holds(list, c)));
   }
@@ -156,8 +155,7 @@ public final class Assignments {
     Assignment assignment = pod.assignment();
     return !pod.hasPredecessor()
         && list.lists(assignment)
-        && assignment.getContainersList().stream()
-            .filter(c -> c.getSharesCount() > 0)
+        && pod.containers().stream()
             .allMatch(
                 c ->
                     pod.holds(list, c)
@@ -181,10 +179,9 @@ public final class Assignments {
     expected(before.podUid())
         .ifPresent(
             pod ->
-                pod.assignment().getContainersList().stream()
+                pod.unanswered().stream()
                     .filter(c -> PendingAssignment.size(c) == size)
                     .map(ContainerAssignment::getContainer)
-                    .filter(name -> !pod.answered().contains(name))
                     .findFirst()
                     .ifPresent(name -> pod.answered(name, before.nameAmbiguous())));
   }
@@ -232,7 +229,7 @@ public final class Assignments {
       boolean own = pod.assignment().getPodUid().equals(exceptPodUid);
       // The others of its pod take over what an init container has.
       boolean ofInit = own && exceptContainer.isEmpty();
-      if (!pod.refused() && !ofInit && pod.assignment().getResource().equals(resource)) {
+      if (pod.mayAllocate(resource) && !ofInit) {
         addReserved(pod, own ? exceptContainer : "", list, reserved);
       }
     }
@@ -241,14 +238,12 @@ public final class Assignments {
 
   private static void addReserved(
       PendingAssignment pod, String except, Optional<PodList> list, Map<String, Integer> reserved) {
-    List<ContainerAssignment> containers = pod.assignment().getContainersList();
     List<ContainerAssignment> open =
-        containers.stream()
-            .filter(c -> !pod.answered().contains(c.getContainer()))
+        pod.unanswered().stream()
             .filter(c -> list.filter(shown -> pod.holds(shown, c)).isEmpty())
             .toList();
     // Before its first container, the room of its init containers is not taken either.
-    boolean begun = !pod.answered().isEmpty() || open.size() < containers.size();
+    boolean begun = !pod.answered().isEmpty() || open.size() < pod.containers().size();
     Stream<GpuShare> shares =
         begun || !except.isEmpty()
             ? open.stream()

@@ -65,6 +65,20 @@ final class PendingAssignment {
     return assignment;
   }
 
+  /** Returns whether the kubelet may still ask for a container of it. */
+  boolean mayAllocate(String resource) {
+    return !refused && assignment.getResource().equals(resource);
+  }
+
+  /** Returns the containers that have shares. */
+  List<ContainerAssignment> containers() {
+    return assignment.getContainersList().stream().filter(c -> c.getSharesCount() > 0).toList();
+  }
+
+  List<ContainerAssignment> unanswered() {
+    return containers().stream().filter(c -> !answered.contains(c.getContainer())).toList();
+  }
+
   String name() {
     return name(assignment);
   }

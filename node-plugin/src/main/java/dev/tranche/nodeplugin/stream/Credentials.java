@@ -1,9 +1,9 @@
 package dev.tranche.nodeplugin.stream;
 
+import dev.tranche.nodeplugin.config.Options;
 import io.vertx.core.buffer.Buffer;
 import java.io.IOException;
 import java.nio.file.Files;
-import java.nio.file.Path;
 
 /**
  * The trusted certificate authorities and our own token, as read from the mounted files. Both files
@@ -12,9 +12,10 @@ import java.nio.file.Path;
  * @param caPem one or more certificates
  */
 record Credentials(Buffer caPem, String token) {
-  static Credentials read(Path caFile, Path tokenFile) throws IOException {
+  static Credentials read(Options options) throws IOException {
     return new Credentials(
-        Buffer.buffer(Files.readAllBytes(caFile)), Files.readString(tokenFile).strip());
+        Buffer.buffer(Files.readAllBytes(options.extenderCaFile())),
+        Files.readString(options.extenderTokenFile()).strip());
   }
 
   @Override

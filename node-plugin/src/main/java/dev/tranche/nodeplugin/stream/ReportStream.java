@@ -5,11 +5,8 @@ import dev.tranche.api.BriefReports;
 import dev.tranche.api.node.NodeDirective;
 import dev.tranche.api.node.NodeReport;
 import dev.tranche.api.node.NodeReportsGrpcClient;
-import dev.tranche.nodeplugin.config.Options;
-import dev.tranche.nodeplugin.metrics.NodeMetrics;
 import dev.tranche.process.loop.MonotonicClock;
 import io.vertx.core.Future;
-import io.vertx.core.Vertx;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpClientOptions;
 import io.vertx.core.http.HttpVersion;
@@ -42,11 +39,8 @@ final class ReportStream {
   private static final int BACKOFF_MAX_MS = 15_000;
   private static final long DIRECTIVE_MAX_BYTES = 4 << 20;
 
-  private final Vertx vertx;
-  private final Options options;
+  private final StreamParts parts;
   private final InetSocketAddress replica;
-  private final Exchange exchange;
-  private final NodeMetrics metrics;
 
   private @Nullable GrpcClient client;
   private @Nullable GrpcClientRequest<NodeReport, NodeDirective> request;
@@ -65,17 +59,9 @@ final class ReportStream {
   /**
    * @param replica one address, with the host name that the certificate must have
    */
-  ReportStream(
-      Vertx vertx,
-      Options options,
-      InetSocketAddress replica,
-      Exchange exchange,
-      NodeMetrics metrics) {
-    this.vertx = vertx;
-    this.options = options;
+  ReportStream(StreamParts parts, InetSocketAddress replica) {
+    this.parts = parts;
     this.replica = replica;
-    this.exchange = exchange;
-    this.metrics = metrics;
   }
 
   boolean connected() {
@@ -84,9 +70,9 @@ final class ReportStream {
 
   void connect() {
     int streamGeneration = ++generation;
-    vertx
-        .executeBlocking(
-            () -> Credentials.read(options.extenderCaFile(), options.extenderTokenFile()), false)
+    parts
+        .vertx()
+        .executeBlocking(() -> Credentials.read(parts.options()), false)
         .compose(this::open)
         .timeout(CONNECT_LIMIT_MS, TimeUnit.MILLISECONDS)
         .onSuccess(opened -> opened(streamGeneration, opened))
@@ -97,7 +83,7 @@ final class ReportStream {
     if (stopped) {
       return Future.failedFuture("stopped");
     }
-    GrpcClient fresh = GrpcClient.client(vertx, messages(), tls(credentials));
+    GrpcClient fresh = GrpcClient.client(parts.vertx(), messages(), tls(credentials));
     client = fresh;
     return fresh
         .request(SocketAddress.inetSocketAddress(replica), NodeReportsGrpcClient.Connect)
@@ -167,7 +153,7 @@ final class ReportStream {
   }
 
   private void applyDirective(NodeDirective directive) {
-    exchange.apply(directive);
+    parts.exchange().apply(directive);
     brief.onDirective(directive);
     applied = Math.max(applied, directive.getSequence());
     send();
@@ -187,7 +173,7 @@ final class ReportStream {
     }
     int streamGeneration = generation;
     NodeReport report =
-        exchange.report().setSequence(++sequence).setAppliedDirective(applied).build();
+        parts.exchange().report().setSequence(++sequence).setAppliedDirective(applied).build();
     writing =
         write(request, brief.of(report))
             .onComplete(done -> written(streamGeneration, done.succeeded()));
@@ -212,7 +198,7 @@ final class ReportStream {
       return;
     }
     String outcome = succeeded ? "written" : "failed";
-    metrics.count("tranche.node.reports", "Reports to extenders.", "outcome", outcome);
+    parts.metrics().count("tranche.node.reports", "Reports to extenders.", "outcome", outcome);
     if (!succeeded) {
       ended(streamGeneration, "a report could not be written");
     }
@@ -252,15 +238,19 @@ final class ReportStream {
 
   private void reconnectLater(String reason) {
     long waitMs = backoff.nextWithJitter();
-    metrics.count("tranche.node.stream.ends", "Streams to extenders that ended or never opened.");
+    parts
+        .metrics()
+        .count("tranche.node.stream.ends", "Streams to extenders that ended or never opened.");
     LOG.warn("the stream to extender {} ended, retrying in {} ms: {}", replica, waitMs, reason);
-    vertx.setTimer(
-        waitMs,
-        id -> {
-          if (!stopped) {
-            connect();
-          }
-        });
+    parts
+        .vertx()
+        .setTimer(
+            waitMs,
+            id -> {
+              if (!stopped) {
+                connect();
+              }
+            });
   }
 
   // A TLS failure says what is wrong only in its cause.

@@ -1,10 +1,7 @@
 package dev.tranche.nodeplugin.stream;
 
-import dev.tranche.nodeplugin.config.Options;
-import dev.tranche.nodeplugin.metrics.NodeMetrics;
 import dev.tranche.process.settings.HostPort;
 import io.vertx.core.Future;
-import io.vertx.core.Vertx;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -29,35 +26,25 @@ public final class ReportStreams {
   private static final int DRAIN_LIMIT_MS = 1_000;
   private static final String CONNECTED = "tranche.node.stream.connected";
 
-  private final Vertx vertx;
-  private final Options options;
+  private final StreamParts parts;
   private final HostPort service;
   private final Resolver resolver;
-  private final Exchange exchange;
-  private final NodeMetrics metrics;
   private final Map<InetSocketAddress, ReportStream> streams = new LinkedHashMap<>();
   private boolean resolving;
   private boolean stopped;
   private String complaint = "";
 
-  public ReportStreams(
-      Vertx vertx,
-      Options options,
-      HostPort service,
-      Resolver resolver,
-      Exchange exchange,
-      NodeMetrics metrics) {
-    this.vertx = vertx;
-    this.options = options;
+  public ReportStreams(StreamParts parts, HostPort service, Resolver resolver) {
+    this.parts = parts;
     this.service = service;
     this.resolver = resolver;
-    this.exchange = exchange;
-    this.metrics = metrics;
   }
 
   public void start() {
-    vertx.setPeriodic(RESOLVE_MS, id -> resolve());
-    vertx.setPeriodic(HEARTBEAT_MS, id -> streams.values().forEach(ReportStream::heartbeat));
+    parts.vertx().setPeriodic(RESOLVE_MS, id -> resolve());
+    parts
+        .vertx()
+        .setPeriodic(HEARTBEAT_MS, id -> streams.values().forEach(ReportStream::heartbeat));
     resolve();
   }
 
@@ -66,7 +53,8 @@ public final class ReportStreams {
       return;
     }
     resolving = true;
-    vertx
+    parts
+        .vertx()
         .executeBlocking(this::addresses, false)
         .onSuccess(this::updateStreams)
         .onFailure(e -> complain("cannot find extenders: " + e))
@@ -101,21 +89,23 @@ public final class ReportStreams {
       if (stream != null && !addresses.contains(known) && !stream.connected()) {
         stream.stop();
         streams.remove(known);
-        metrics.removeGauge(CONNECTED, "replica", label(known));
+        parts.metrics().removeGauge(CONNECTED, "replica", label(known));
       }
     }
     addresses.stream().filter(a -> !streams.containsKey(a)).forEach(this::add);
   }
 
   private void add(InetSocketAddress replica) {
-    ReportStream stream = new ReportStream(vertx, options, replica, exchange, metrics);
+    ReportStream stream = new ReportStream(parts, replica);
     streams.put(replica, stream);
-    metrics.gauge(
-        CONNECTED,
-        "1 while the stream to this extender replica is open, else 0.",
-        () -> stream.connected() ? 1 : 0,
-        "replica",
-        label(replica));
+    parts
+        .metrics()
+        .gauge(
+            CONNECTED,
+            "1 while the stream to this extender replica is open, else 0.",
+            () -> stream.connected() ? 1 : 0,
+            "replica",
+            label(replica));
     stream.connect();
   }
 
