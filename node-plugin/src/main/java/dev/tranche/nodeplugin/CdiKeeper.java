@@ -1,5 +1,7 @@
 package dev.tranche.nodeplugin;
 
+import static java.util.stream.Collectors.toUnmodifiableSet;
+
 import dev.tranche.nodeplugin.cdi.CdiSpec;
 import dev.tranche.nodeplugin.cdi.CdiSpecs;
 import dev.tranche.nodeplugin.cdi.DriverFiles;
@@ -17,7 +19,6 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.Supplier;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -35,10 +36,7 @@ final class CdiKeeper {
       boolean memoryLimits) {
     /** Returns the uuids of those GPUs that these specs also cover. */
     private Set<String> coveredUuids(List<GpuInfo> others) {
-      return others.stream()
-          .filter(gpus::contains)
-          .map(GpuInfo::uuid)
-          .collect(Collectors.toUnmodifiableSet());
+      return others.stream().filter(gpus::contains).map(GpuInfo::uuid).collect(toUnmodifiableSet());
     }
   }
 
@@ -78,7 +76,7 @@ final class CdiKeeper {
    */
   Optional<Set<String>> gpusWithSpecs(AllocateOptions options, List<GpuInfo> gpus) {
     if (options.deviceListStrategies().stream().noneMatch(DeviceListStrategy::cdi)) {
-      return Optional.of(gpus.stream().map(GpuInfo::uuid).collect(Collectors.toUnmodifiableSet()));
+      return Optional.of(gpus.stream().map(GpuInfo::uuid).collect(toUnmodifiableSet()));
     }
     Hardware now = hardware.get();
     SpecInputs inputs =

@@ -53,7 +53,9 @@ final class ConfigKeeper {
    * Returns the first config, by the last known label. Blocks; call it before the event loop runs.
    */
   Outcome load() {
-    readLabel();
+    if (source.selectsByLabel()) {
+      labelFile.load(kept -> label = new String(kept, UTF_8).strip());
+    }
     latest = source.load(label, null);
     return latest;
   }
@@ -75,12 +77,6 @@ final class ConfigKeeper {
     if (latest instanceof Outcome.Usable now && !now.text().isEmpty() && !now.equals(used)) {
       used = now;
       usedFile.save();
-    }
-  }
-
-  private void readLabel() {
-    if (source.selectsByLabel()) {
-      labelFile.load(kept -> label = new String(kept, UTF_8).strip());
     }
   }
 

@@ -1,5 +1,7 @@
 package dev.tranche.nodeplugin;
 
+import static java.util.stream.Collectors.joining;
+
 import dev.tranche.nodeplugin.gpu.NodeProblem;
 import dev.tranche.nodeplugin.limit.ContainerLimit;
 import dev.tranche.nodeplugin.limit.ContainerLimit.Limited;
@@ -7,7 +9,6 @@ import dev.tranche.nodeplugin.metrics.NodeMetrics;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Supplier;
-import java.util.stream.Collectors;
 
 /** What people see of the memory limits that were read back. */
 final class LimitGauges {
@@ -39,7 +40,7 @@ final class LimitGauges {
                     wrong.stream()
                         .limit(NAMED_MAX)
                         .map(LimitGauges::describe)
-                        .collect(Collectors.joining(", ")),
+                        .collect(joining(", ")),
                     wrong.size() > NAMED_MAX ? " and others" : ""));
   }
 

@@ -1,6 +1,7 @@
 package dev.tranche.nodeplugin;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
+import static java.util.stream.Collectors.toSet;
 
 import dev.tranche.api.node.Assignment;
 import dev.tranche.api.node.Holding;
@@ -11,6 +12,7 @@ import dev.tranche.nodeplugin.config.Options;
 import dev.tranche.nodeplugin.events.EventBuffer;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
 import dev.tranche.nodeplugin.gpu.HeldFile;
+import dev.tranche.nodeplugin.gpu.NodeProblem;
 import dev.tranche.nodeplugin.gpu.NodeReplicas;
 import dev.tranche.nodeplugin.gpu.NvmlThread.WatchState;
 import dev.tranche.nodeplugin.gpu.Replica;
@@ -49,8 +51,6 @@ import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
-import java.util.stream.Collectors;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -255,15 +255,11 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
   }
 
   private void reportProblems() {
-    problems.update(
-        Stream.of(
-                watch.problems().stream(),
-                cdi.problem().stream(),
-                state.limitProblem().stream(),
-                LimitGauges.problem(state.containerLimits()).stream())
-            .flatMap(problem -> problem)
-            .toList(),
-        MonotonicClock.ms());
+    List<NodeProblem> now = new ArrayList<>(watch.problems());
+    cdi.problem().ifPresent(now::add);
+    state.limitProblem().ifPresent(now::add);
+    LimitGauges.problem(state.containerLimits()).ifPresent(now::add);
+    problems.update(now, MonotonicClock.ms());
   }
 
   private void checkMps() {
@@ -411,8 +407,7 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
 
   // A plan that only lacks a lost GPU would end the daemon, and all clients on the other GPUs.
   private void planMps(MpsPlan now) {
-    Set<String> listed =
-        state.gpus().stream().map(gpu -> gpu.info().uuid()).collect(Collectors.toSet());
+    Set<String> listed = state.gpus().stream().map(gpu -> gpu.info().uuid()).collect(toSet());
     if (mpsPlan == null || !mpsPlan.covers(now, listed)) {
       mpsPlan = now;
       planKeeper.save();
@@ -515,20 +510,12 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
    */
   Probe readiness() {
     List<String> missing = missing();
-    return state
-        .idleReason()
-        .or(() -> missing.isEmpty() ? missingMpsReason() : Optional.empty())
-        .map(idle -> new Probe(true, idle))
-        .orElseGet(
-            () -> missing.isEmpty() ? Probe.ALIVE : new Probe(false, String.join("\n", missing)));
-  }
-
-  // The GPUs are advertised whole, and this node may lack the label on purpose. As with a missing
-  // driver, the DaemonSet's rollout must not wait.
-  private Optional<String> missingMpsReason() {
-    return state.mps() instanceof MpsAvailability.Missing missing
-        ? Optional.of(missing.reason())
-        : Optional.empty();
+    // Without its MPS control daemon it may lack the label on purpose, as it may lack a driver.
+    String idle = state.idleReason().orElse(missing.isEmpty() ? state.mps().reason() : "");
+    if (!idle.isEmpty()) {
+      return new Probe(true, idle);
+    }
+    return missing.isEmpty() ? Probe.ALIVE : new Probe(false, String.join("\n", missing));
   }
 
   private List<String> missing() {

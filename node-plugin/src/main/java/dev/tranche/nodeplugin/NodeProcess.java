@@ -120,7 +120,10 @@ final class NodeProcess implements NvmlThread.Listener, NodePlugin.Host {
     plugin.load();
     Outcome first = configs.load();
     Optional<Outcome.Usable> kept = configs.fallback();
-    if (first instanceof Outcome.Refused refused && kept.isEmpty() && !mayBecomeUsable()) {
+    // An extender may send another label. Without one, the start must say what is wrong.
+    if (first instanceof Outcome.Refused refused
+        && kept.isEmpty()
+        && options.extender().isEmpty()) {
       LOG.error("config {}: {}", refused.name(), refused.reason());
       return 2;
     }
@@ -136,11 +139,6 @@ final class NodeProcess implements NvmlThread.Listener, NodePlugin.Host {
       failOnInitError = usable.config().failOnInitError();
       driverRoot = Path.of(usable.config().allocate().driverRootInContainer());
     }
-  }
-
-  // Another label or a corrected ConfigMap may come; without an extender, no label comes.
-  private boolean mayBecomeUsable() {
-    return options.extender().isPresent();
   }
 
   /**

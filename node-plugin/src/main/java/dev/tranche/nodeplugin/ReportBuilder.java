@@ -14,6 +14,7 @@ import dev.tranche.nodeplugin.gpu.NodeReplicas;
 import dev.tranche.nodeplugin.gpu.Replica.Stage;
 import dev.tranche.nodeplugin.limit.ContainerLimit;
 import dev.tranche.nodeplugin.nvml.Gpm;
+import dev.tranche.nodeplugin.nvml.GpuInfo;
 import dev.tranche.nodeplugin.usage.ContainerUse;
 import dev.tranche.nodeplugin.usage.Overuse;
 import java.util.List;
@@ -93,25 +94,24 @@ final class ReportBuilder {
   private Gpu.Builder gpu(GpuSharing sharing, GpuStatus status, long epochMs) {
     var strategy = SharingStrategy.valueOf("SHARING_STRATEGY_" + sharing.strategy());
     boolean mps = strategy == SharingStrategy.SHARING_STRATEGY_MPS;
+    GpuInfo info = status.info();
     Gpu.Builder gpu =
         Gpu.newBuilder()
-            .setUuid(status.info().uuid())
-            .setIndex(status.info().index())
-            .setModel(status.info().model())
-            .setMemoryTotalBytes(status.info().memoryTotalBytes())
-            .setMemoryReservedBytes(status.info().memoryReservedBytes())
+            .setUuid(info.uuid())
+            .setIndex(info.index())
+            .setModel(info.model())
+            .setMemoryTotalBytes(info.memoryTotalBytes())
+            .setMemoryReservedBytes(info.memoryReservedBytes())
             .setResource(sharing.resource())
             .setReplicas(sharing.replicas())
             .setShared(sharing.shared())
             .setHealth(status.health().healthy() ? Health.HEALTH_HEALTHY : Health.HEALTH_UNHEALTHY)
             .setHealthReason(status.health().reason())
             .setSharingStrategy(strategy)
-            .setMaxClients(mps ? status.info().mpsClientsMax() : 0)
-            .setCordonReason(overuse.cordonReason(status.info().uuid()))
-            .setNumaNode(status.info().numaNode());
-    status
-        .info()
-        .migDevice()
+            .setMaxClients(mps ? info.mpsClientsMax() : 0)
+            .setCordonReason(overuse.cordonReason(info.uuid()))
+            .setNumaNode(info.numaNode());
+    info.migDevice()
         .ifPresent(
             device -> gpu.setParentUuid(device.parentUuid()).setMigProfile(device.profile()));
     status.uses().forEach(use -> gpu.addPodUses(use(use)));

@@ -1,11 +1,12 @@
 package dev.tranche.nodeplugin.config;
 
+import static java.util.stream.Collectors.joining;
+
 import dev.tranche.process.settings.ConfigErrors;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.yaml.snakeyaml.error.YAMLException;
 
@@ -73,7 +74,7 @@ public record ConfigFile(Map<String, String> values, ResourceNames resources, Sh
       }
     } else if (FileKeys.GFD_KEYS.contains(at)) {
       findings.warning(at + " is GPU Feature Discovery's and has no effect here");
-    } else if (FileKeys.isSection(at)) {
+    } else if (FileKeys.SECTIONS.contains(at)) {
       Section.of(at, node, findings)
           .map()
           .forEach((key, value) -> flatten(at + "." + key, value, values, findings));
@@ -89,7 +90,7 @@ public record ConfigFile(Map<String, String> values, ResourceNames resources, Sh
       } else if (list.stream().anyMatch(item -> item instanceof List || item instanceof Map)) {
         findings.error(at + " is a list of single values, not " + list);
       }
-      return list.stream().map(String::valueOf).collect(Collectors.joining(","));
+      return list.stream().map(String::valueOf).collect(joining(","));
     }
     if (node instanceof Map) {
       findings.error(at + " is a single value, not a map");

@@ -1,5 +1,7 @@
 package dev.tranche.nodeplugin.config;
 
+import static java.util.stream.Collectors.toCollection;
+
 import dev.tranche.nodeplugin.config.AllocateOptions.DeviceClass;
 import dev.tranche.nodeplugin.config.AllocateOptions.DeviceListStrategy;
 import dev.tranche.nodeplugin.config.Config.MigStrategy;
@@ -10,7 +12,6 @@ import java.util.Arrays;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Set;
-import java.util.stream.Collectors;
 
 /**
  * Converts settings and a config file to typed values and checks them. All errors go to the
@@ -74,7 +75,7 @@ record ConfigReader(Settings<Setting> settings, ConfigErrors findings) {
   private Set<DeviceClass> additional() {
     return Arrays.stream(DeviceClass.values())
         .filter(of -> settings.isTrue(Setting.valueOf(of.name() + "_ENABLED")))
-        .collect(Collectors.toCollection(() -> EnumSet.noneOf(DeviceClass.class)));
+        .collect(toCollection(() -> EnumSet.noneOf(DeviceClass.class)));
   }
 
   private Set<DeviceListStrategy> deviceListStrategies() {

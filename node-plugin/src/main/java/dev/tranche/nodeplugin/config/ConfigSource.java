@@ -1,6 +1,8 @@
 package dev.tranche.nodeplugin.config;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
+import static java.util.stream.Collectors.joining;
+import static java.util.stream.Collectors.toSet;
 
 import dev.tranche.process.settings.ConfigErrors;
 import dev.tranche.process.settings.Settings;
@@ -10,7 +12,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Optional;
 import java.util.Set;
-import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -73,7 +74,7 @@ public record ConfigSource(Settings<Setting> settings) {
     if (names.contains(wanted)) {
       return parse(wanted, Files.readString(folder.resolve(wanted)), before);
     }
-    String listed = names.stream().sorted().collect(Collectors.joining(", "));
+    String listed = names.stream().sorted().collect(joining(", "));
     return new Outcome.Refused(
         label,
         "",
@@ -108,7 +109,7 @@ public record ConfigSource(Settings<Setting> settings) {
           .filter(Files::isRegularFile)
           .map(f -> f.getFileName().toString())
           .filter(n -> !n.startsWith("."))
-          .collect(Collectors.toSet());
+          .collect(toSet());
     }
   }
 

@@ -1,11 +1,12 @@
 package dev.tranche.nodeplugin.config;
 
+import static java.util.stream.Collectors.toUnmodifiableSet;
+
 import dev.tranche.process.settings.ConfigErrors;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
-import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /** Every key that a config file can have. */
@@ -15,7 +16,7 @@ final class FileKeys {
       Arrays.stream(Setting.values())
           .map(Setting::fileKey)
           .filter(key -> !key.isEmpty())
-          .collect(Collectors.toUnmodifiableSet());
+          .collect(toUnmodifiableSet());
 
   /** Keys that GPU Feature Discovery reads from the same file; NVIDIA's plugin ignores them too. */
   static final List<String> GFD_KEYS =
@@ -27,7 +28,7 @@ final class FileKeys {
           "flags.gfd.outputFile",
           "flags.gfd.machineTypeFile");
 
-  private static final List<String> SECTIONS =
+  static final List<String> SECTIONS =
       List.of(
           "flags",
           "flags.plugin",
@@ -58,10 +59,6 @@ final class FileKeys {
   /** Whether a key may have a list. */
   static boolean isList(String key) {
     return Arrays.stream(Setting.values()).anyMatch(s -> s.isList() && s.fileKey().equals(key));
-  }
-
-  static boolean isSection(String at) {
-    return SECTIONS.contains(at);
   }
 
   /** Reports an unknown key, and the right place for it where that is known. */

@@ -1,12 +1,13 @@
 package dev.tranche.nodeplugin.config;
 
+import static java.util.stream.Collectors.joining;
+
 import dev.tranche.api.Names;
 import dev.tranche.process.settings.ConfigErrors;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.regex.Pattern;
-import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -29,8 +30,7 @@ public record ResourceNames(List<Rule> gpus, List<Rule> migs) {
    */
   public record Rule(String pattern, String name) {
     boolean matches(String text) {
-      String regex =
-          Stream.of(pattern.split("\\*", -1)).map(Pattern::quote).collect(Collectors.joining(".*"));
+      String regex = Stream.of(pattern.split("\\*", -1)).map(Pattern::quote).collect(joining(".*"));
       return text.matches(regex);
     }
   }

@@ -1,5 +1,7 @@
 package dev.tranche.nodeplugin.gpu;
 
+import static java.util.stream.Collectors.toSet;
+
 import dev.tranche.nodeplugin.gpu.NodeProblem.Reason;
 import dev.tranche.nodeplugin.health.HealthOptions;
 import dev.tranche.nodeplugin.nvml.GpuEvent;
@@ -16,7 +18,6 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.function.LongSupplier;
-import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -259,7 +260,7 @@ public final class GpuWatch {
   // Compares their MIG state too: a MIG device that is created again in the same place keeps its
   // uuid.
   private static Set<List<Object>> identities(List<GpuInfo> devices) {
-    return devices.stream().map(gpu -> List.of(gpu.uuid(), gpu.mig())).collect(Collectors.toSet());
+    return devices.stream().map(gpu -> List.of(gpu.uuid(), gpu.mig())).collect(toSet());
   }
 
   private Nvml session() {

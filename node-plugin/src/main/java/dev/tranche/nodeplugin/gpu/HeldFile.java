@@ -1,6 +1,7 @@
 package dev.tranche.nodeplugin.gpu;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
+import static java.util.stream.Collectors.joining;
 
 import java.util.Collection;
 import java.util.List;
@@ -9,7 +10,6 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import java.util.stream.Collectors;
 
 /**
  * The content of the file that keeps held replicas across a restart, in which the config may
@@ -24,7 +24,7 @@ public final class HeldFile {
   private HeldFile() {}
 
   public static byte[] content(Collection<HeldReplica> held) {
-    return held.stream().map(HeldFile::line).sorted().collect(Collectors.joining()).getBytes(UTF_8);
+    return held.stream().map(HeldFile::line).sorted().collect(joining()).getBytes(UTF_8);
   }
 
   private static String line(HeldReplica held) {

@@ -1,11 +1,14 @@
 package dev.tranche.nodeplugin.gpu;
 
+import static java.util.stream.Collectors.groupingBy;
+import static java.util.stream.Collectors.joining;
+import static java.util.stream.Collectors.toList;
+
 import dev.tranche.nodeplugin.config.Config;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
-import java.util.stream.Collectors;
 
 /** How a config shares the GPUs of a node. */
 public sealed interface SharingPlan {
@@ -23,13 +26,12 @@ public sealed interface SharingPlan {
     public String summary() {
       Map<String, List<GpuSharing>> byResource =
           byUuid.values().stream()
-              .collect(
-                  Collectors.groupingBy(GpuSharing::resource, TreeMap::new, Collectors.toList()));
+              .collect(groupingBy(GpuSharing::resource, TreeMap::new, toList()));
       return byResource.isEmpty()
           ? "no GPU to advertise"
           : byResource.entrySet().stream()
               .map(e -> e.getKey() + ": " + counts(e.getValue()))
-              .collect(Collectors.joining("; "));
+              .collect(joining("; "));
     }
 
     private static String counts(List<GpuSharing> gpus) {

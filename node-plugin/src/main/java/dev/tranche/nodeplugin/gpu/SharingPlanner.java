@@ -1,5 +1,10 @@
 package dev.tranche.nodeplugin.gpu;
 
+import static java.util.stream.Collectors.groupingBy;
+import static java.util.stream.Collectors.joining;
+import static java.util.stream.Collectors.toList;
+import static java.util.stream.Collectors.toSet;
+
 import dev.tranche.api.RequestBounds;
 import dev.tranche.nodeplugin.config.Config;
 import dev.tranche.nodeplugin.config.Sharing.DeviceSelection;
@@ -14,7 +19,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
-import java.util.stream.Collectors;
 
 /** Goes through a config's entries, each of which claims GPUs; a GPU has one claim at most. */
 final class SharingPlanner {
@@ -38,7 +42,7 @@ final class SharingPlanner {
     Map<String, GpuSharing> byUuid = new HashMap<>();
     gpus.forEach(gpu -> byUuid.put(gpu.uuid(), sharing(gpu)));
     byUuid.values().stream()
-        .collect(Collectors.groupingBy(GpuSharing::resource, TreeMap::new, Collectors.toList()))
+        .collect(groupingBy(GpuSharing::resource, TreeMap::new, toList()))
         .forEach(this::checkResource);
     checkTotal(byUuid);
     return errors.isEmpty()
@@ -73,18 +77,8 @@ final class SharingPlanner {
   }
 
   private void claim(SharedResource entry, GpuInfo gpu) {
-    if (entry.strategy() == SharingStrategy.MPS
-        && gpu.migDevice().isPresent()
-        && entry.replicas() > 1) {
-      errors.add(
-          "%s: sharing using MPS is not supported for MIG devices, and %s (%s) is one; use timeSlicing"
-              .formatted(entry.at(), gpu.number(), gpu.uuid()));
-    }
-    checkClients(entry, gpu);
-    if (entry.strategy() == SharingStrategy.MPS && gpu.memoryTotalBytes() == 0) {
-      warnings.add(
-          "NVML does not report the memory of GPU %d (%s, %s): its MPS clients have no memory limit"
-              .formatted(gpu.index(), gpu.model(), gpu.uuid()));
+    if (entry.strategy() == SharingStrategy.MPS) {
+      checkMps(entry, gpu);
     }
     SharedResource other = claims.putIfAbsent(gpu.uuid(), entry);
     if (other != null) {
@@ -94,13 +88,23 @@ final class SharingPlanner {
     }
   }
 
-  private void checkClients(SharedResource entry, GpuInfo gpu) {
+  private void checkMps(SharedResource entry, GpuInfo gpu) {
+    if (gpu.migDevice().isPresent() && entry.replicas() > 1) {
+      errors.add(
+          "%s: sharing using MPS is not supported for MIG devices, and %s (%s) is one; use timeSlicing"
+              .formatted(entry.at(), gpu.number(), gpu.uuid()));
+    }
     int most = gpu.mpsClientsMax();
-    if (entry.strategy() == SharingStrategy.MPS && entry.replicas() > most) {
+    if (entry.replicas() > most) {
       errors.add(
           "%s.replicas is %d, but GPU %d (%s, %s) takes %d MPS clients (48 since Volta, 16 before); lower replicas to %d"
               .formatted(
                   entry.at(), entry.replicas(), gpu.index(), gpu.model(), gpu.uuid(), most, most));
+    }
+    if (gpu.memoryTotalBytes() == 0) {
+      warnings.add(
+          "NVML does not report the memory of GPU %d (%s, %s): its MPS clients have no memory limit"
+              .formatted(gpu.index(), gpu.model(), gpu.uuid()));
     }
   }
 
@@ -127,11 +131,11 @@ final class SharingPlanner {
   private static String list(List<GpuInfo> gpus) {
     return gpus.stream()
         .map(gpu -> gpu.number() + " (" + gpu.uuid() + ")")
-        .collect(Collectors.joining(", ", " there are only: ", ""));
+        .collect(joining(", ", " there are only: ", ""));
   }
 
   private void checkResource(String resource, List<GpuSharing> gpus) {
-    Set<SharingStrategy> used = gpus.stream().map(GpuSharing::strategy).collect(Collectors.toSet());
+    Set<SharingStrategy> used = gpus.stream().map(GpuSharing::strategy).collect(toSet());
     long modes =
         gpus.stream()
             .filter(GpuSharing::shared)

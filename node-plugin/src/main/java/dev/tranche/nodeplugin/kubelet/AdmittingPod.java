@@ -1,5 +1,7 @@
 package dev.tranche.nodeplugin.kubelet;
 
+import static java.util.stream.Collectors.toMap;
+
 import dev.tranche.api.node.Assignment;
 import dev.tranche.api.node.ContainerAssignment;
 import dev.tranche.api.node.GpuShare;
@@ -8,7 +10,6 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Predicate;
-import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
@@ -75,12 +76,11 @@ final class AdmittingPod {
     /** For the log. */
     @Override
     public String toString() {
-      String parts =
-          shares.stream()
-              .map(share -> share.getReplicas() + " of " + share.getUuid())
-              .collect(Collectors.joining(" and "));
       return "pod %s%s: %s"
-          .formatted(podUid(), ofInitContainer() ? "" : " container " + container, parts);
+          .formatted(
+              podUid(),
+              ofInitContainer() ? "" : " container " + container,
+              PendingAssignment.text(shares));
     }
   }
 
@@ -137,7 +137,7 @@ final class AdmittingPod {
                         size,
                         c -> list.holds(pod.assignment(), c),
                         c -> pod.holds(list, c)))
-            .collect(Collectors.toMap(c -> c.pod().name(), c -> c, AdmittingPod::betterOfSameName))
+            .collect(toMap(c -> c.pod().name(), c -> c, AdmittingPod::betterOfSameName))
             .values()
             .stream()
             .sorted(LIKELIEST)

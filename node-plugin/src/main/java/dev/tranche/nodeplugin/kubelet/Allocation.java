@@ -1,5 +1,8 @@
 package dev.tranche.nodeplugin.kubelet;
 
+import static java.util.stream.Collectors.joining;
+import static java.util.stream.Collectors.toMap;
+
 import dev.tranche.api.ReplicaId;
 import dev.tranche.api.kubelet.ContainerAllocateResponse;
 import dev.tranche.api.node.GpuShare;
@@ -17,7 +20,6 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.TreeMap;
 import java.util.UUID;
-import java.util.stream.Collectors;
 
 /**
  * Decides what a container gets for the replicas that the kubelet has picked, or why it is refused.
@@ -154,23 +156,18 @@ public record Allocation(Replicas replicas, HostNodes nodes, HeldReplicas held, 
   }
 
   private static Map<String, Integer> byGpu(Collection<String> ids) {
-    return ids.stream()
-        .collect(Collectors.toMap(ReplicaId::uuidOf, id -> 1, Integer::sum, TreeMap::new));
+    return ids.stream().collect(toMap(ReplicaId::uuidOf, id -> 1, Integer::sum, TreeMap::new));
   }
 
   private static String splitMessage(Collection<String> ids, List<GpuShare> assigned) {
-    String wanted =
-        assigned.stream()
-            .map(s -> s.getReplicas() + " of " + s.getUuid())
-            .collect(Collectors.joining(" and "));
     return "the share would be split: the kubelet picked %s, assigned was %s; a share must be on one GPU; delete the pod; its owner recreates it"
-        .formatted(picked(ids), wanted);
+        .formatted(picked(ids), PendingAssignment.text(assigned));
   }
 
   private static String picked(Collection<String> ids) {
     return byGpu(ids).entrySet().stream()
         .map(e -> e.getValue() + " of " + e.getKey())
-        .collect(Collectors.joining(" and "));
+        .collect(joining(" and "));
   }
 
   private ContainerAllocateResponse response(Collection<String> ids, OptionalLong memoryLimit) {

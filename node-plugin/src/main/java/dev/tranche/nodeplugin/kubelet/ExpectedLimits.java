@@ -1,5 +1,8 @@
 package dev.tranche.nodeplugin.kubelet;
 
+import static java.util.stream.Collectors.groupingBy;
+import static java.util.stream.Collectors.toList;
+
 import dev.tranche.api.GpuPart;
 import dev.tranche.api.LimitRequest;
 import dev.tranche.api.ReplicaId;
@@ -17,7 +20,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
-import java.util.stream.Collectors;
 
 /** The memory limits that containers should have by what they hold, as Allocate has set them. */
 public final class ExpectedLimits {
@@ -39,8 +41,7 @@ public final class ExpectedLimits {
     Map<ContainerName, List<Holding>> byContainer =
         holdings.stream()
             .filter(holding -> holding.getReplicasPerGpu() > 0)
-            .collect(
-                Collectors.groupingBy(ContainerName::of, LinkedHashMap::new, Collectors.toList()));
+            .collect(groupingBy(ContainerName::of, LinkedHashMap::new, toList()));
     List<ExpectedLimit> expected = new ArrayList<>();
     byContainer.forEach(
         (container, own) -> {

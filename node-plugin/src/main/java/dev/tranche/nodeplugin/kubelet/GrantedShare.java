@@ -1,5 +1,7 @@
 package dev.tranche.nodeplugin.kubelet;
 
+import static java.util.stream.Collectors.toMap;
+
 import dev.tranche.api.GpuPart;
 import dev.tranche.api.ReplicaId;
 import dev.tranche.nodeplugin.gpu.GpuSharing;
@@ -10,7 +12,6 @@ import java.math.RoundingMode;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
-import java.util.stream.Collectors;
 
 /** What a container gets of one GPU. */
 record GrantedShare(GpuInfo gpu, GpuSharing how, GpuPart part) {
@@ -19,7 +20,7 @@ record GrantedShare(GpuInfo gpu, GpuSharing how, GpuPart part) {
   /** Returns the share of each GPU that these replicas are of. */
   static List<GrantedShare> of(Replicas replicas, Collection<String> ids) {
     Map<String, Integer> byUuid =
-        ids.stream().collect(Collectors.toMap(ReplicaId::uuidOf, id -> 1, Integer::sum));
+        ids.stream().collect(toMap(ReplicaId::uuidOf, id -> 1, Integer::sum));
     return replicas.all().stream()
         .map(replica -> replica.gpu().info())
         .filter(gpu -> byUuid.containsKey(gpu.uuid()))

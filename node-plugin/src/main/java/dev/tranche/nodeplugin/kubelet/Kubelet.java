@@ -1,5 +1,7 @@
 package dev.tranche.nodeplugin.kubelet;
 
+import static java.util.stream.Collectors.toSet;
+
 import dev.tranche.api.ReplicaId;
 import dev.tranche.api.node.Holding;
 import dev.tranche.api.podresources.ContainerDevices;
@@ -16,7 +18,6 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.OptionalLong;
 import java.util.Set;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -97,7 +98,7 @@ public final class Kubelet {
     published = replicas;
     // A resource that is no longer advertised must lose its socket: the kubelet would keep using
     // it.
-    Set<String> resources = replicas.resources().collect(Collectors.toSet());
+    Set<String> resources = replicas.resources().collect(toSet());
     List<String> gone = links.keySet().stream().filter(r -> !resources.contains(r)).toList();
     gone.forEach(resource -> stopLink(Objects.requireNonNull(links.remove(resource))));
     replicas

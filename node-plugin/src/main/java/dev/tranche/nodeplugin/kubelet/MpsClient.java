@@ -1,5 +1,7 @@
 package dev.tranche.nodeplugin.kubelet;
 
+import static java.util.stream.Collectors.joining;
+
 import dev.tranche.api.kubelet.ContainerAllocateResponse;
 import dev.tranche.api.kubelet.Mount;
 import dev.tranche.nodeplugin.config.Sharing.SharingStrategy;
@@ -7,7 +9,6 @@ import dev.tranche.nodeplugin.gpu.Replicas;
 import dev.tranche.nodeplugin.mps.MpsRoot;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.stream.Collectors;
 
 /**
  * Makes a container a client of the control daemon, limited in proportion to its share. The limits
@@ -40,7 +41,7 @@ final class MpsClient {
         shares.stream()
             .filter(share -> share.gpu().memoryTotalBytes() > 0)
             .map(MpsClient::memoryLimit)
-            .collect(Collectors.joining(","));
+            .collect(joining(","));
     if (!limits.isEmpty()) {
       response.putEnvs("CUDA_MPS_PINNED_DEVICE_MEM_LIMIT", limits);
     }

@@ -1,7 +1,10 @@
 package dev.tranche.nodeplugin.kubelet;
 
+import static java.util.stream.Collectors.joining;
+
 import dev.tranche.api.node.Assignment;
 import dev.tranche.api.node.ContainerAssignment;
+import dev.tranche.api.node.GpuShare;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -178,6 +181,13 @@ final class PendingAssignment {
 
   static String name(Assignment assignment) {
     return assignment.getNamespace() + "/" + assignment.getPod();
+  }
+
+  /** Returns them for people: {@code 2 of GPU-0 and 1 of GPU-1}. */
+  static String text(List<GpuShare> shares) {
+    return shares.stream()
+        .map(share -> share.getReplicas() + " of " + share.getUuid())
+        .collect(joining(" and "));
   }
 
   static int size(ContainerAssignment container) {

@@ -1,5 +1,7 @@
 package dev.tranche.nodeplugin.kubelet;
 
+import static java.util.stream.Collectors.toUnmodifiableSet;
+
 import dev.tranche.api.node.Assignment;
 import dev.tranche.api.node.ContainerAssignment;
 import dev.tranche.api.node.Holding;
@@ -18,7 +20,6 @@ import java.util.SortedSet;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.function.Predicate;
-import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /** A PodResources List, looked up by pod and container. */
@@ -67,7 +68,7 @@ final class PodList {
         .flatMap(c -> c.getDevicesList().stream())
         .filter(d -> d.getResourceName().equals(assignment.getResource()))
         .flatMap(d -> d.getDeviceIdsList().stream())
-        .collect(Collectors.toUnmodifiableSet());
+        .collect(toUnmodifiableSet());
   }
 
   /** Returns whether any container under the pod's name holds devices of its resource. */

@@ -88,7 +88,7 @@ public final class PreferredAllocation {
       Optional<GpuLinkScores> linkScores) {
     var choice = new PreferredAllocation(available, mustInclude, size, reserved);
     if (!assigned.isEmpty() && choice.assignedFits(assigned)) {
-      assigned.forEach(choice::takeShare);
+      assigned.forEach(share -> choice.take(share.getUuid(), choice.missing(share)));
       return choice.answer(Outcome.ASSIGNED);
     }
     if (linkScores.isPresent() && choice.align(linkScores.get())) {
@@ -124,10 +124,6 @@ public final class PreferredAllocation {
   /** Returns how many replicas of this share are not picked yet; negative if too many are. */
   private int missing(GpuShare share) {
     return share.getReplicas() - pickedOn(share.getUuid());
-  }
-
-  private void takeShare(GpuShare share) {
-    take(share.getUuid(), missing(share));
   }
 
   /**

@@ -41,15 +41,15 @@ final class ReadBack {
   }
 
   void start() {
-    vertx.setPeriodic(BEAT_MS, id -> beat());
+    vertx.setPeriodic(
+        BEAT_MS,
+        id -> {
+          if (!scheduled) {
+            read();
+          }
+        });
     // Registration comes first: no Allocate comes before it, and there is less to do at once.
     scheduleRead(AFTER_ALLOCATE_MS);
-  }
-
-  private void beat() {
-    if (!scheduled) {
-      read();
-    }
   }
 
   /**

@@ -41,12 +41,8 @@ final class ReplicasAtPick {
   Replicas of(Collection<String> ids, long nowMs) {
     earlier.removeIf(list -> nowMs - list.replacedAtMs() >= REPLACED_MS);
     return Stream.concat(Stream.of(current), earlier.stream().map(Earlier::replicas))
-        .filter(list -> hasAll(list, ids))
+        .filter(list -> ids.stream().allMatch(id -> list.gpuOf(id).isPresent()))
         .findFirst()
         .orElse(current);
-  }
-
-  private static boolean hasAll(Replicas replicas, Collection<String> ids) {
-    return ids.stream().allMatch(id -> replicas.gpuOf(id).isPresent());
   }
 }

@@ -2,9 +2,7 @@ package dev.tranche.nodeplugin.mps;
 
 import dev.tranche.nodeplugin.file.FileAccess;
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
@@ -21,29 +19,37 @@ record ControlProgram(String program, Map<String, String> environment, Path outp
   private static final int CALL_LIMIT_MS = 10_000;
 
   void daemon() throws MpsException, InterruptedException {
-    call(List.of("-d"), "");
+    call("", "-d");
   }
 
   /** The answer to a command, stripped. */
   String command(String command) throws MpsException, InterruptedException {
-    return call(List.of(), command + "\n");
+    return call(command + "\n");
   }
 
-  private String call(List<String> args, String input) throws MpsException, InterruptedException {
-    List<String> line = new ArrayList<>(List.of(program));
-    line.addAll(args);
+  private String call(String input, String... args) throws MpsException, InterruptedException {
     ProcessBuilder builder =
-        new ProcessBuilder(line).redirectErrorStream(true).redirectOutput(output.toFile());
+        new ProcessBuilder(program).redirectErrorStream(true).redirectOutput(output.toFile());
+    builder.command().addAll(List.of(args));
     builder.environment().putAll(environment);
+    String request = program + " (" + input.strip() + String.join(" ", args) + ")";
     try {
       Process process = builder.start();
-      try (var stdin = process.getOutputStream()) {
-        stdin.write(input.getBytes(StandardCharsets.UTF_8));
+      try (var stdin = process.outputWriter()) {
+        stdin.write(input);
       } catch (IOException alreadyEnded) {
         // Its exit status says more.
-        return answer(process, args, input);
       }
-      return answer(process, args, input);
+      if (!process.waitFor(CALL_LIMIT_MS, TimeUnit.MILLISECONDS)) {
+        process.destroyForcibly();
+        throw new MpsException("%s did not end within %d ms".formatted(request, CALL_LIMIT_MS));
+      }
+      String answer = FileAccess.text(output);
+      if (process.exitValue() != 0) {
+        throw new MpsException(
+            "%s ended with status %d: %s".formatted(request, process.exitValue(), answer));
+      }
+      return answer;
     } catch (IOException e) {
       throw new MpsException(
           program
@@ -52,21 +58,5 @@ record ControlProgram(String program, Map<String, String> environment, Path outp
               + "); it comes with the driver: the container needs the nvidia runtime and"
               + " NVIDIA_DRIVER_CAPABILITIES=compute,utility");
     }
-  }
-
-  private String answer(Process process, List<String> args, String input)
-      throws MpsException, InterruptedException {
-    String request = args.isEmpty() ? input.strip() : String.join(" ", args);
-    if (!process.waitFor(CALL_LIMIT_MS, TimeUnit.MILLISECONDS)) {
-      process.destroyForcibly();
-      throw new MpsException(
-          "%s (%s) did not end within %d ms".formatted(program, request, CALL_LIMIT_MS));
-    }
-    if (process.exitValue() != 0) {
-      throw new MpsException(
-          "%s (%s) ended with status %d: %s"
-              .formatted(program, request, process.exitValue(), FileAccess.text(output)));
-    }
-    return FileAccess.text(output);
   }
 }

@@ -1,5 +1,7 @@
 package dev.tranche.nodeplugin.mps;
 
+import static java.util.stream.Collectors.joining;
+
 import dev.tranche.nodeplugin.config.Config;
 import dev.tranche.nodeplugin.config.Sharing.SharingStrategy;
 import dev.tranche.nodeplugin.gpu.GpuSharing;
@@ -12,7 +14,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
-import java.util.stream.Collectors;
 
 /**
  * The control daemons that a node needs, resource by resource; none where nothing is shared by MPS.
@@ -74,7 +75,7 @@ public record MpsPlan(List<MpsSet> sets) {
   public String text() {
     return sets.stream()
         .flatMap(set -> set.gpus().stream().map(gpu -> line(set, gpu)))
-        .collect(Collectors.joining());
+        .collect(joining());
   }
 
   private static String line(MpsSet set, MpsGpu gpu) {

@@ -1,9 +1,10 @@
 package dev.tranche.nodeplugin.mps;
 
+import static java.util.stream.Collectors.joining;
+
 import dev.tranche.api.GpuPart;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
@@ -69,6 +70,6 @@ record MpsSet(String resource, List<MpsGpu> gpus, boolean oneReplicaEach, boolea
    * has uuids, since the indexes that clients see are different.
    */
   String visibleDevices() {
-    return allGpus ? "" : gpus.stream().map(MpsGpu::uuid).collect(Collectors.joining(","));
+    return allGpus ? "" : gpus.stream().map(MpsGpu::uuid).collect(joining(","));
   }
 }

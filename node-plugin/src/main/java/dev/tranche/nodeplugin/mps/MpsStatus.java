@@ -1,7 +1,8 @@
 package dev.tranche.nodeplugin.mps;
 
+import static java.util.stream.Collectors.joining;
+
 import java.util.List;
-import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /** The status of a node's control daemons, which their keeper reports to the plugin of the node. */
@@ -24,7 +25,7 @@ public sealed interface MpsStatus {
     return switch (status) {
       case Serving serving ->
           Stream.concat(Stream.of("serving"), serving.lines().stream())
-              .collect(Collectors.joining("\n", "", "\n"));
+              .collect(joining("\n", "", "\n"));
       case Failing failing -> "failing\n" + failing.reason().replace('\n', ' ') + "\n";
       case None ignored -> "";
     };

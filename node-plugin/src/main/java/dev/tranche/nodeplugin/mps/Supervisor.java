@@ -1,5 +1,7 @@
 package dev.tranche.nodeplugin.mps;
 
+import static java.util.stream.Collectors.toSet;
+
 import dev.tranche.api.Backoff;
 import dev.tranche.nodeplugin.file.AtomicFile;
 import dev.tranche.nodeplugin.nvml.AdminNvml;
@@ -10,7 +12,6 @@ import java.util.Map;
 import java.util.Set;
 import java.util.function.BiConsumer;
 import java.util.function.LongSupplier;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -84,7 +85,7 @@ final class Supervisor {
         daemons.keySet().stream()
             .flatMap(set -> set.gpus().stream())
             .map(MpsGpu::uuid)
-            .collect(Collectors.toSet()));
+            .collect(toSet()));
   }
 
   private void probe() throws InterruptedException {

@@ -1,21 +1,21 @@
 package dev.tranche.nodeplugin.nvml;
 
+import java.util.Objects;
+
 /** An NVML call failed; the message has NVML's own text and what to check. */
 public final class NvmlException extends RuntimeException {
   private static final long serialVersionUID = 1L;
 
   private final int code;
-  private final String sentence;
 
   public NvmlException(int code, String message) {
     super(message);
     this.code = code;
-    this.sentence = message;
   }
 
   @Override
   public String getMessage() {
-    return sentence;
+    return Objects.requireNonNull(super.getMessage());
   }
 
   /** The GPU has fallen off the bus, or no longer answers. */

@@ -83,15 +83,12 @@ final class ReportStream {
     if (stopped) {
       return Future.failedFuture("stopped");
     }
-    GrpcClient fresh = GrpcClient.client(parts.vertx(), messages(), tls(credentials));
+    var messages = new GrpcClientOptions().setMaxMessageSize(DIRECTIVE_MAX_BYTES);
+    GrpcClient fresh = GrpcClient.client(parts.vertx(), messages, tls(credentials));
     client = fresh;
     return fresh
         .request(SocketAddress.inetSocketAddress(replica), NodeReportsGrpcClient.Connect)
         .onSuccess(r -> r.headers().set("authorization", "Bearer " + credentials.token()));
-  }
-
-  private static GrpcClientOptions messages() {
-    return new GrpcClientOptions().setMaxMessageSize(DIRECTIVE_MAX_BYTES);
   }
 
   private static HttpClientOptions tls(Credentials credentials) {

@@ -1,5 +1,8 @@
 package dev.tranche.nodeplugin.usage;
 
+import static java.util.stream.Collectors.joining;
+import static java.util.stream.Collectors.toUnmodifiableSet;
+
 import dev.tranche.nodeplugin.config.OveruseOptions;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -8,7 +11,6 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
-import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
@@ -106,8 +108,7 @@ public final class Overuse {
   private static EpisodeChange change(
       boolean began, ContainerUse use, long granted, Stream<PodName> pods) {
     PodName own = use.container().pod();
-    Set<PodName> others =
-        pods.filter(pod -> !pod.equals(own)).collect(Collectors.toUnmodifiableSet());
+    Set<PodName> others = pods.filter(pod -> !pod.equals(own)).collect(toUnmodifiableSet());
     return new EpisodeChange(began, use, granted, others);
   }
 
@@ -129,7 +130,7 @@ public final class Overuse {
             .distinct()
             .sorted()
             .limit(NAMED_MAX)
-            .collect(Collectors.joining(", "));
+            .collect(joining(", "));
     return who.isEmpty() ? "" : "more memory than granted is used by " + who;
   }
 }

@@ -1,5 +1,7 @@
 package dev.tranche.nodeplugin.usage;
 
+import static java.util.stream.Collectors.toMap;
+
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -10,7 +12,6 @@ import java.util.function.LongSupplier;
 import java.util.regex.MatchResult;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
@@ -83,7 +84,7 @@ final class PodNames {
           .limit(ENTRIES_MAX)
           .map(file -> names.matcher(file.getFileName().toString()))
           .filter(Matcher::matches)
-          .collect(Collectors.toMap(match -> match.group("id"), what, (one, other) -> other));
+          .collect(toMap(match -> match.group("id"), what, (one, other) -> other));
     }
   }
 }
