@@ -283,8 +283,9 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
     }
   }
 
-  /** Takes a new sample of the GPUs. */
-  void sampled(List<GpuStatus> gpus) {
+  /** Takes a new sample of the GPUs, and what is wrong with the watch over them. */
+  void sampled(List<GpuStatus> gpus, WatchState nowWatched) {
+    observe(nowWatched);
     List<GpuStatus> before = state.gpus();
     state.gpus(gpus).ifPresent(this::applyPlan);
     metrics.gpus(gpus);
@@ -296,8 +297,7 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
     }
   }
 
-  /** What is wrong with the watch over the GPUs, apart from their health. */
-  void observed(WatchState now) {
+  private void observe(WatchState now) {
     List<String> silent = now.withoutErrorReports();
     if (!silent.isEmpty() && !silent.equals(watch.withoutErrorReports())) {
       events.node(

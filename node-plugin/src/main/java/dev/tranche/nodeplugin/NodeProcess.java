@@ -33,9 +33,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.Stream;
-import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -60,8 +58,6 @@ final class NodeProcess implements NvmlThread.Listener, NodePlugin.Host {
   private volatile Path driverRoot;
   private volatile Hardware hardware;
   private final CompletableFuture<Integer> ended = new CompletableFuture<>();
-  // Null once the loop has taken it. A sample without a GPU is not null.
-  private final AtomicReference<@Nullable List<GpuStatus>> latest = new AtomicReference<>();
   // Written by the NVML thread only.
   private String complaint = "";
   private long nodesReadAtMs;
@@ -259,29 +255,14 @@ final class NodeProcess implements NvmlThread.Listener, NodePlugin.Host {
     hardware = hardware.withLimits(limits.node(), limits.containers());
   }
 
-  // The loop takes the latest sample; those it was too slow for are overwritten.
   @Override
-  public void sampled(List<GpuStatus> gpus) {
-    if (latest.getAndSet(gpus) == null) {
-      loop.runOnContext(v -> take());
-    }
-  }
-
-  @Override
-  public void observed(NvmlThread.WatchState state) {
-    loop.runOnContext(v -> plugin.observed(state));
+  public void sampled(List<GpuStatus> gpus, NvmlThread.WatchState watch) {
+    loop.runOnContext(v -> plugin.sampled(gpus, watch));
   }
 
   @Override
   public void crashed() {
     ended.complete(1);
-  }
-
-  private void take() {
-    List<GpuStatus> gpus = latest.getAndSet(null);
-    if (gpus != null) {
-      plugin.sampled(gpus);
-    }
   }
 
   /**

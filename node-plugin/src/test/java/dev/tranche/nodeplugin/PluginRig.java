@@ -225,13 +225,8 @@ final class PluginRig {
     public void started(String driverVersion, GpuLinkScores linkScores) {}
 
     @Override
-    public void sampled(List<GpuStatus> gpus) {
-      loop.runOnContext(v -> plugin.sampled(gpus));
-    }
-
-    @Override
-    public void observed(NvmlThread.WatchState state) {
-      loop.runOnContext(v -> plugin.observed(state));
+    public void sampled(List<GpuStatus> gpus, NvmlThread.WatchState watch) {
+      loop.runOnContext(v -> plugin.sampled(gpus, watch));
     }
   }
 

@@ -38,7 +38,6 @@ public record DriverFiles(
    */
   public record Link(String target, String path) {}
 
-  private static final int LIBRARIES_MAX = 500;
   // The compiler that CUDA loads; its name has the version of its interface, not of the driver.
   private static final String UNVERSIONED = "libnvidia-nvvm70.so.*";
   private static final List<String> PROGRAM_FOLDERS =
@@ -95,7 +94,7 @@ public record DriverFiles(
   /** Leaves out files that an earlier path leads to. */
   static List<String> distinct(Path root, List<String> paths) {
     Set<Path> seen = new HashSet<>();
-    return paths.stream().filter(path -> seen.add(real(root, path))).limit(LIBRARIES_MAX).toList();
+    return paths.stream().filter(path -> seen.add(real(root, path))).toList();
   }
 
   private static Path real(Path root, String path) {

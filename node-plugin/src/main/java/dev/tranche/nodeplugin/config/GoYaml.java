@@ -34,9 +34,7 @@ import org.yaml.snakeyaml.resolver.Resolver;
  * the JSON that NVIDIA's plugin makes of a config.
  */
 final class GoYaml extends SafeConstructor {
-  private static final int SIZE_MAX_CHARS = 1 << 20;
   private static final int ALIASES_MAX = 1_000;
-  private static final int DEPTH_MAX = 50;
 
   // Between the tokens of a flow collection, and after the colon of a key.
   private static final Pattern SPACE =
@@ -118,8 +116,6 @@ final class GoYaml extends SafeConstructor {
    */
   static @Nullable Object read(String text, ConfigErrors findings) {
     var limits = new LoaderOptions();
-    limits.setCodePointLimit(SIZE_MAX_CHARS);
-    limits.setNestingDepthLimit(DEPTH_MAX);
     limits.setMaxAliasesForCollections(ALIASES_MAX);
     // So that processDuplicateKeys is asked.
     limits.setAllowDuplicateKeys(false);

@@ -29,7 +29,7 @@ public final class NvmlThread implements AutoCloseable {
   // Confined to this thread.
   private String driver = "";
   private String complaint = "";
-  private WatchState observed = WatchState.NONE;
+  private WatchState watch = WatchState.NONE;
 
   /** Called on the NVML thread. */
   public interface Listener {
@@ -50,11 +50,12 @@ public final class NvmlThread implements AutoCloseable {
      */
     default void read(Nvml session, Map<String, Integer> indexes) {}
 
-    /** Tells what is wrong beside the health of single GPUs; called at each change. */
-    default void observed(WatchState state) {}
-
-    /** These are the GPUs now, after a sample, or since NVML has stopped working. */
-    void sampled(List<GpuStatus> gpus);
+    /**
+     * These are the GPUs now, after a sample, or since NVML has stopped working.
+     *
+     * @param watch what is wrong beside the health of single GPUs, as of the last sample
+     */
+    void sampled(List<GpuStatus> gpus, WatchState watch);
 
     /** A bug has ended this thread, and is logged: nothing is sampled any more. */
     default void crashed() {}
@@ -137,7 +138,7 @@ public final class NvmlThread implements AutoCloseable {
     }
     gpus.closed(why);
     watchdog.gone();
-    listener.sampled(gpus.gpus());
+    listener.sampled(gpus.gpus(), watch);
     return true;
   }
 
@@ -168,7 +169,6 @@ public final class NvmlThread implements AutoCloseable {
         }
         return true;
       }
-      reportWatchState();
       nextNs = Math.max(nextNs + intervalMs * 1_000_000L, System.nanoTime());
       awaitErrorsUntil(nextNs);
     }
@@ -177,16 +177,8 @@ public final class NvmlThread implements AutoCloseable {
 
   private void reportSample() {
     watchdog.answered();
-    listener.sampled(gpus.gpus());
-    reportWatchState();
-  }
-
-  private void reportWatchState() {
-    WatchState now = new WatchState(gpus.unwatched(), gpus.withoutErrorReports(), gpus.problems());
-    if (!now.equals(observed)) {
-      observed = now;
-      listener.observed(now);
-    }
+    watch = new WatchState(gpus.unwatched(), gpus.withoutErrorReports(), gpus.problems());
+    listener.sampled(gpus.gpus(), watch);
   }
 
   private void awaitErrorsUntil(long untilNs) throws InterruptedException {

@@ -42,6 +42,7 @@ final class KubeletLink {
   private final KubeletParts parts;
   private final Vertx vertx;
   private final Path kubeletSocket;
+  private final Path folder;
   private final PluginSockets sockets;
   private final String resource;
   private final DevicePluginServer server;
@@ -57,8 +58,8 @@ final class KubeletLink {
   private long notBeforeMs;
   private final Backoff backoff = new Backoff(BACKOFF_MIN_MS, BACKOFF_MAX_MS);
   private String complaint = "";
-  private boolean started;
-  private boolean busy;
+  // Also until it is started.
+  private boolean busy = true;
   private boolean stopped;
 
   KubeletLink(KubeletParts parts, DevicePluginServer server, Replicas replicas) {
@@ -66,17 +67,15 @@ final class KubeletLink {
     this.vertx = parts.vertx();
     this.kubeletSocket = parts.options().kubeletSocket();
     this.resource = replicas.resource();
-    this.sockets = new PluginSockets(kubeletSocket.toAbsolutePath().resolveSibling(""), resource);
+    this.folder = kubeletSocket.toAbsolutePath().resolveSibling("");
+    this.sockets = new PluginSockets(folder, resource);
     this.server = server;
     this.streams =
         new DeviceStreams(DeviceList.of(replicas), this::streamOpened, this::streamClosed);
   }
 
   void start() {
-    if (stopped) {
-      return;
-    }
-    started = true;
+    busy = false;
     check();
   }
 
@@ -126,7 +125,7 @@ final class KubeletLink {
 
   /** Checks the folder and restores what is missing there. */
   void check() {
-    if (busy || stopped || !started) {
+    if (busy || stopped) {
       return;
     }
     busy = true;
@@ -144,7 +143,7 @@ final class KubeletLink {
 
   private FolderState readFolder() throws IOException {
     String kubelet = SocketFile.identity(kubeletSocket);
-    boolean removed = kubelet.isEmpty() && SocketFile.removed(folder());
+    boolean removed = kubelet.isEmpty() && SocketFile.removed(folder);
     Optional<String> denied =
         kubelet.isEmpty() ? FileAccess.denied(kubeletSocket) : Optional.empty();
     if (denied.isPresent()) {
@@ -155,13 +154,9 @@ final class KubeletLink {
         kubelet, denied, ours != null && ours.isThere(), sockets.occupied(ours), removed);
   }
 
-  private Path folder() {
-    return kubeletSocket.toAbsolutePath().resolveSibling("");
-  }
-
   private Future<Void> restore(FolderState state) {
     if (state.removed()) {
-      parts.listener().folderRemoved(folder());
+      parts.listener().folderRemoved(folder);
       return Future.succeededFuture();
     }
     if (state.denied().isPresent()) {

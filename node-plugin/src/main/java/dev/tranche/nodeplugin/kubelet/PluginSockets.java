@@ -50,10 +50,7 @@ final class PluginSockets {
           continue;
         }
         if (SocketFile.isListenedOn(file)) {
-          return Optional.of(
-              isTranches(file)
-                  ? CompetingPlugin.tranches(resource, file)
-                  : CompetingPlugin.nvidias(resource, file));
+          return Optional.of(isTranches(file) ? servedByTranche(file) : servedByAnother(file));
         }
         if (isTranches(file)) {
           Files.deleteIfExists(file);
@@ -71,5 +68,26 @@ final class PluginSockets {
 
   private boolean isTranches(Path file) {
     return tranches.matcher(file.getFileName().toString()).matches();
+  }
+
+  private String servedByAnother(Path socket) {
+    return ("%s is served by another device plugin, which answers at %s: probably NVIDIA's, and"
+            + " \"kubectl get daemonsets -A\" shows its name. If NVIDIA's chart installed it, run"
+            + " \"helm uninstall -n nvidia-device-plugin nvdp\"; if its YAML did, \"kubectl -n"
+            + " kube-system delete daemonset nvidia-device-plugin-daemonset\"; if the GPU Operator"
+            + " did, \"kubectl patch clusterpolicies.nvidia.com/cluster-policy --type merge -p"
+            + " '{\"spec\":{\"devicePlugin\":{\"enabled\":false}}}'\". If no such pod runs on this"
+            + " node, it is a service of the host: on Bottlerocket set"
+            + " settings.kubelet-device-plugins.nvidia.enabled to false, on AKS use a node pool"
+            + " without managed GPUs, and on EKS Auto Mode keep this plugin off the node"
+            + " (docs/switching.md). This plugin takes over as soon as it is gone")
+        .formatted(resource, socket);
+  }
+
+  private String servedByTranche(Path socket) {
+    return ("%s is served by another process of Tranche's node plugin, which answers at %s. If it"
+            + " is not stopping, delete its pod or its Helm release; this plugin takes over as"
+            + " soon as it is gone")
+        .formatted(resource, socket);
   }
 }

@@ -35,20 +35,15 @@ final class UnaryCall {
    */
   static <Q, R> Future<R> send(
       GrpcClient client, SocketAddress server, ServiceMethod<R, Q> method, Q message, int limitMs) {
-    long startNs = System.nanoTime();
     return client
         .request(server, method)
         .compose(
-            request -> {
-              long leftMs = limitMs - (System.nanoTime() - startNs) / 1_000_000;
-              return leftMs > 0
-                  ? request
-                      .send(message)
-                      .compose(UnaryCall::answer)
-                      .timeout(leftMs, TimeUnit.MILLISECONDS)
-                      .onFailure(late -> request.cancel())
-                  : Future.<R>failedFuture("connected too late").onFailure(e -> request.cancel());
-            })
+            request ->
+                request
+                    .send(message)
+                    .compose(UnaryCall::answer)
+                    .timeout(limitMs, TimeUnit.MILLISECONDS)
+                    .onFailure(late -> request.cancel()))
         .timeout(limitMs, TimeUnit.MILLISECONDS);
   }
 

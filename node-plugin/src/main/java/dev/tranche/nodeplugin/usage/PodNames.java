@@ -22,9 +22,6 @@ import java.util.stream.Stream;
 final class PodNames {
   private static final long RELIST_INTERVAL_MS = 5_000;
 
-  /** A node runs a few hundred pods; logs of ended ones are kept beside theirs. */
-  private static final int ENTRIES_MAX = 10_000;
-
   private static final int SHORT_ID = 12;
   private static final Pattern POD = Pattern.compile("([^_]+)_([^_]+)_(?<id>[0-9a-f-]{32,36})");
   private static final Pattern CONTAINER =
@@ -81,7 +78,6 @@ final class PodNames {
       throws IOException {
     try (Stream<Path> files = Files.list(folder.resolve(child))) {
       return files
-          .limit(ENTRIES_MAX)
           .map(file -> names.matcher(file.getFileName().toString()))
           .filter(Matcher::matches)
           .collect(toMap(match -> match.group("id"), what, (one, other) -> other));

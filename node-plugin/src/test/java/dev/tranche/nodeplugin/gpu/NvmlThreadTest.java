@@ -74,7 +74,7 @@ class NvmlThreadTest {
     public void started(String driverVersion, GpuLinkScores linkScores) {}
 
     @Override
-    public void sampled(List<GpuStatus> gpus) {
+    public void sampled(List<GpuStatus> gpus, NvmlThread.WatchState watch) {
       gone = restartFailed;
       first.state = State.LOST;
       other.state = later;
