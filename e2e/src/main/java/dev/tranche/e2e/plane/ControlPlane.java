@@ -14,6 +14,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ThreadLocalRandom;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -221,19 +222,20 @@ public final class ControlPlane implements AutoCloseable {
   }
 
   /**
-   * Returns a free port, never the same one twice. The kernel may give a port again as soon as it
-   * is closed.
+   * Returns a free port, never the same one twice. It is below those that Linux gives to clients
+   * and to whoever listens on port 0, so that none of them can take it before it is used.
    */
   public static int freePort() {
-    int port;
-    do {
-      try (var socket = new ServerSocket(0)) {
-        port = socket.getLocalPort();
-      } catch (IOException e) {
-        throw new java.io.UncheckedIOException(e);
+    while (true) {
+      int port = ThreadLocalRandom.current().nextInt(20_000, 30_000);
+      try (var _ = new ServerSocket(port)) {
+        if (usedPorts.add(port)) {
+          return port;
+        }
+      } catch (IOException taken) {
+        // Another one may be free.
       }
-    } while (!usedPorts.add(port));
-    return port;
+    }
   }
 
   @Override

@@ -73,7 +73,7 @@ abstract class PageFixture {
   void nothingForbidden_wasDone() {
     page.context().close();
     api.close();
-    vertx.close().toCompletionStage().toCompletableFuture().join();
+    vertx.close().await();
     assertThat(forbidden).isEmpty();
   }
 

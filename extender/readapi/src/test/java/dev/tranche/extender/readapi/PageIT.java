@@ -348,11 +348,12 @@ final class PageIT extends PageFixture {
   void lostConnection_isSaid_withTheAgeOfWhatIsShown() {
     go("");
     assertThat(cells()).hasCount(3);
-    int port = api.goAway();
+    api.answer = ScriptedApi.Answer.CLOSED;
+    api.closeWaiting();
     assertThat(page.locator(".notice")).containsText("Connection lost");
     assertThat(page.locator(".notice")).containsText(Pattern.compile("This is \\d+ s old"));
     assertThat(cells()).hasCount(3);
-    api.comeBack(port);
+    api.answer = ScriptedApi.Answer.WHOLE;
     assertThat(page.locator(".notice")).hasCount(0);
     assertThat(page.locator(".status")).hasText("live");
   }
@@ -386,7 +387,7 @@ final class PageIT extends PageFixture {
 
     api.answer = ScriptedApi.Answer.HEAD_ONLY;
     api.unfinished.drainPermits();
-    api.comeBack(api.goAway());
+    api.closeWaiting();
     api.unfinished.acquire();
     api.answer = ScriptedApi.Answer.WHOLE;
     page.clock().fastForward(30_000);
@@ -533,9 +534,7 @@ final class PageIT extends PageFixture {
                               in.pipeTo(request.response());
                             }))
             .listen(0, "127.0.0.1")
-            .toCompletionStage()
-            .toCompletableFuture()
-            .join();
+            .await();
     page.navigate("http://127.0.0.1:%d/gpus/?view=waiting".formatted(proxy.actualPort()));
     assertThat(page.locator(".waiters > li")).hasCount(1);
     page.getByText("Map").click();

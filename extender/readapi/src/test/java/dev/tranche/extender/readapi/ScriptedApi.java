@@ -23,7 +23,7 @@ final class ScriptedApi implements AutoCloseable {
   private final WebPage page = WebPage.load();
   private final Vertx vertx;
   private final Queue<Held> held = new ConcurrentLinkedQueue<>();
-  private HttpServer server;
+  private final HttpServer server;
 
   /** What pages see. A new one is a new version. */
   volatile JsonObject snapshot = snapshot(List.of(), List.of());
@@ -57,22 +57,14 @@ final class ScriptedApi implements AutoCloseable {
   enum Answer {
     WHOLE,
     HEAD_ONLY,
-    NONE
+    NONE,
+    CLOSED
   }
 
   ScriptedApi(Vertx vertx) {
     this.vertx = vertx;
-    this.server = open(0);
-  }
-
-  private HttpServer open(int port) {
-    return vertx
-        .createHttpServer()
-        .requestHandler(this::handle)
-        .listen(port, "127.0.0.1")
-        .toCompletionStage()
-        .toCompletableFuture()
-        .join();
+    this.server =
+        vertx.createHttpServer().requestHandler(this::handle).listen(0, "127.0.0.1").await();
   }
 
   int port() {
@@ -87,6 +79,8 @@ final class ScriptedApi implements AutoCloseable {
     HttpServerResponse response = request.response();
     if (answer == Answer.NONE) {
       unfinished.release();
+    } else if (answer == Answer.CLOSED) {
+      var _ = request.connection().close();
     } else if (answer == Answer.HEAD_ONLY) {
       int status = problem == null ? 200 : problem.status();
       var _ = response.setStatusCode(status).setChunked(true).write("{");
@@ -94,7 +88,7 @@ final class ScriptedApi implements AutoCloseable {
     } else if (problem != null && !authorization.equals(request.getHeader("Authorization"))) {
       response.setStatusCode(problem.status()).end(Json.buffer(problem.document()));
     } else if ("/api/v1/changes".equals(request.path())) {
-      answer(new Held(response, request.getParam("resourceVersion")));
+      answer(new Held(request, request.getParam("resourceVersion")));
     } else if ("/api/v1/history".equals(request.path())) {
       answer(response, history, Problem.of(404, "Not found", "nothing was recorded of it"));
     } else {
@@ -113,9 +107,9 @@ final class ScriptedApi implements AutoCloseable {
   }
 
   /** A page that asked for what is later than a version. */
-  private record Held(HttpServerResponse response, String known) {
+  private record Held(HttpServerRequest request, String known) {
     void answer(JsonObject change) {
-      var _ = response.end(change.toBuffer());
+      var _ = request.response().end(change.toBuffer());
     }
   }
 
@@ -195,16 +189,11 @@ final class ScriptedApi implements AutoCloseable {
         : row.getString("namespace") + "/" + row.getString("name");
   }
 
-  /** Nobody is answered until {@link #comeBack}. */
-  int goAway() {
-    int port = port();
-    held.clear();
-    server.close().toCompletionStage().toCompletableFuture().join();
-    return port;
-  }
-
-  void comeBack(int port) {
-    server = open(port);
+  /** Ends the connections of pages that wait for a change, so that they ask again. */
+  void closeWaiting() {
+    for (Held asked = held.poll(); asked != null; asked = held.poll()) {
+      var _ = asked.request().connection().close();
+    }
   }
 
   @Override

@@ -27,7 +27,7 @@ final class WebPageIT {
   void stop() {
     api.close();
     http.close();
-    vertx.close().toCompletionStage().toCompletableFuture().join();
+    vertx.close().await();
   }
 
   @Test
