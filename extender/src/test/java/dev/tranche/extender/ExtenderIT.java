@@ -1,6 +1,6 @@
 package dev.tranche.extender;
 
-import static dev.tranche.extender.Until.until;
+import static dev.tranche.process.Until.until;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.api.Names;
@@ -364,7 +364,7 @@ final class ExtenderIT {
   @Test
   void readiness_saysWhatIsMissing() throws Exception {
     try (var bare = new Extender(config("young", false, "extender-0", ""), client)) {
-      bare.start().toCompletionStage().toCompletableFuture().get();
+      bare.start().await();
       var answer = running.get(bare.metricsPort(), "/readyz");
       assertThat(answer.statusCode()).isEqualTo(503);
       assertThat(answer.body())

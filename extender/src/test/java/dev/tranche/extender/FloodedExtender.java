@@ -1,6 +1,6 @@
 package dev.tranche.extender;
 
-import static dev.tranche.extender.Until.until;
+import static dev.tranche.process.Until.until;
 
 import dev.tranche.process.listen.ImageProcess;
 import io.fabric8.kubernetes.client.KubernetesClient;
@@ -48,7 +48,7 @@ final class FloodedExtender {
    */
   public static void main(String[] args) throws Exception {
     Extender extender = extender(args[0], ExtenderMain.openClient());
-    extender.start().toCompletionStage().toCompletableFuture().get();
+    extender.start().await();
     until(() -> extender.streamPort() > 0 && extender.apiPort() > 0 && extender.verbsPort() > 0);
     System.out.println(
         "ports %d %d %d %d %d"

@@ -1,6 +1,6 @@
 package dev.tranche.extender;
 
-import static dev.tranche.extender.Until.until;
+import static dev.tranche.process.Until.until;
 import static dev.tranche.process.listen.ClientSockets.firstLine;
 import static dev.tranche.process.listen.ClientSockets.send;
 import static dev.tranche.process.listen.ClientSockets.tls;

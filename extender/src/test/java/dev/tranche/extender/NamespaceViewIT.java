@@ -1,12 +1,13 @@
 package dev.tranche.extender;
 
-import static dev.tranche.extender.Until.until;
+import static dev.tranche.process.Until.until;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.tranche.api.Names;
 import dev.tranche.extender.readapi.OpenApi;
 import dev.tranche.extender.stream.FakeNode;
+import dev.tranche.process.log.Logged;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
@@ -28,13 +29,8 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
-import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
-import java.util.logging.Handler;
-import java.util.logging.Level;
-import java.util.logging.LogRecord;
-import java.util.logging.Logger;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -61,8 +57,7 @@ final class NamespaceViewIT {
 
   private final SelfSignedCertificate proxy = SelfSignedCertificate.create("front-proxy");
   private final SelfSignedCertificate kubelet = SelfSignedCertificate.create("kubelet");
-  private final Logger portsLog = Logger.getLogger(CertifiedPorts.class.getName());
-  private final List<String> logged = new CopyOnWriteArrayList<>();
+  private final Logged logged = Logged.by(CertifiedPorts.class);
   private MockCluster cluster;
   private Vertx vertx;
   private HttpClient http;
@@ -81,7 +76,6 @@ final class NamespaceViewIT {
 
   @BeforeAll
   void start() throws Exception {
-    logInto(logged);
     cluster = new MockCluster();
     cluster.frontProxy(pem(proxy) + pem(kubelet));
     cluster.mayView(VIEWER);
@@ -113,23 +107,7 @@ final class NamespaceViewIT {
   void stop() {
     node.close();
     running.close();
-  }
-
-  private void logInto(List<String> lines) {
-    portsLog.setLevel(Level.INFO);
-    portsLog.addHandler(
-        new Handler() {
-          @Override
-          public void publish(LogRecord line) {
-            lines.add(line.getMessage());
-          }
-
-          @Override
-          public void flush() {}
-
-          @Override
-          public void close() {}
-        });
+    logged.close();
   }
 
   private HttpClient client(@Nullable SelfSignedCertificate certificate) {
@@ -465,7 +443,7 @@ final class NamespaceViewIT {
   }
 
   private long logged(String text) {
-    return logged.stream().filter(line -> line.contains(text)).count();
+    return logged.messages().stream().filter(line -> line.contains(text)).count();
   }
 
   private String uid(String namespace, String name) {

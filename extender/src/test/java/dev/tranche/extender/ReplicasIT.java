@@ -1,5 +1,6 @@
 package dev.tranche.extender;
 
+import static dev.tranche.process.Until.until;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.api.Names;
@@ -17,8 +18,6 @@ import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
-import java.time.Duration;
-import java.time.Instant;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -43,7 +42,6 @@ final class ReplicasIT {
   private static final int NODES = 10;
   private static final int GPUS = 8;
   private static final int UNDER_WAY = 8;
-  private static final Duration PATIENCE = Duration.ofSeconds(30);
   private static final List<String> NAMES =
       IntStream.range(0, NODES).mapToObj(i -> "node-" + i).toList();
 
@@ -111,7 +109,7 @@ final class ReplicasIT {
 
   private Extender started() throws Exception {
     var extender = new Extender(ExtenderIT.config(), client);
-    extender.start().toCompletionStage().toCompletableFuture().get();
+    extender.start().await();
     until(() -> extender.streamPort() > 0);
     return extender;
   }
@@ -133,7 +131,7 @@ final class ReplicasIT {
     }
     for (int i = 0; i < PODS / 2; i++) {
       String pod = "pod-" + i;
-      until(() -> cluster.accepted(pod) || schedule(first, pod));
+      until(() -> lastAnswer, () -> cluster.accepted(pod) || schedule(first, pod));
     }
     var underWay = new ArrayList<CompletableFuture<?>>();
     for (int i = PODS / 2; i < PODS / 2 + UNDER_WAY; i++) {
@@ -148,7 +146,7 @@ final class ReplicasIT {
 
     for (int i = PODS / 2; i < PODS; i++) {
       String pod = "pod-" + i;
-      until(() -> cluster.accepted(pod) || schedule(second, pod));
+      until(() -> lastAnswer, () -> cluster.accepted(pod) || schedule(second, pod));
     }
     assertBookedOnce();
   }
@@ -240,19 +238,5 @@ final class ReplicasIT {
         HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + extender.metricsPort() + "/readyz"))
             .build();
     return http.send(request, HttpResponse.BodyHandlers.ofString()).statusCode() == 200;
-  }
-
-  private interface Condition {
-    boolean holds() throws Exception;
-  }
-
-  private void until(Condition condition) throws Exception {
-    Instant deadline = Instant.now().plus(PATIENCE);
-    while (!condition.holds()) {
-      assertThat(Instant.now())
-          .as("still waiting; the last answer was %s", lastAnswer)
-          .isBefore(deadline);
-      Thread.sleep(50);
-    }
   }
 }

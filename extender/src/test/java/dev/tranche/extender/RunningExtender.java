@@ -1,6 +1,6 @@
 package dev.tranche.extender;
 
-import static dev.tranche.extender.Until.until;
+import static dev.tranche.process.Until.until;
 
 import dev.tranche.api.node.NodeReport;
 import dev.tranche.extender.stream.FakeNode;
@@ -26,7 +26,7 @@ final class RunningExtender implements AutoCloseable {
     cluster.reviewAccess();
     cluster.certificate();
     extender = new Extender(ExtenderIT.config(), cluster.client());
-    extender.start().toCompletionStage().toCompletableFuture().get();
+    extender.start().await();
     until(() -> extender.streamPort() > 0 && extender.apiPort() > 0 && extender.apiLocalPort() > 0);
   }
 

@@ -1,6 +1,6 @@
 package dev.tranche.extender;
 
-import static dev.tranche.extender.Until.until;
+import static dev.tranche.process.Until.until;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.fabric8.kubernetes.client.KubernetesClient;
@@ -47,9 +47,9 @@ final class ServiceModeIT {
     cluster.pod("trainer", 3);
     try (var follower = new Extender(ExtenderIT.serviceConfig("extender-2", "10.0.0.2"), client)) {
       try (var leader = new Extender(ExtenderIT.serviceConfig("extender-1", "10.0.0.1"), client)) {
-        leader.start().toCompletionStage().toCompletableFuture().get();
+        leader.start().await();
         until(() -> isReady(leader) && cluster.verbsLeadTo().equals(List.of("10.0.0.1")));
-        follower.start().toCompletionStage().toCompletableFuture().get();
+        follower.start().await();
         until(() -> isReady(follower));
         assertThat(isReady(leader)).isTrue();
         assertThat(overTls(leader.verbsPort(), filter())).contains("sends no reports");
@@ -66,7 +66,7 @@ final class ServiceModeIT {
   @Test
   void leaderWhoseServiceIsMissing_isNotReady_andSaysSo() throws Exception {
     try (var leader = new Extender(ExtenderIT.serviceConfig("extender-1", "10.0.0.1"), client)) {
-      leader.start().toCompletionStage().toCompletableFuture().get();
+      leader.start().await();
       until(
           () ->
               readyz(leader)

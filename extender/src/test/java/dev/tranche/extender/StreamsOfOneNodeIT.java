@@ -1,16 +1,12 @@
 package dev.tranche.extender;
 
-import static dev.tranche.extender.Until.until;
+import static dev.tranche.process.Until.until;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.extender.stream.FakeNode;
 import dev.tranche.extender.stream.StreamServer;
+import dev.tranche.process.log.Logged;
 import io.vertx.grpc.common.GrpcStatus;
-import java.util.concurrent.atomic.AtomicInteger;
-import java.util.logging.Handler;
-import java.util.logging.Level;
-import java.util.logging.LogRecord;
-import java.util.logging.Logger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -44,38 +40,20 @@ final class StreamsOfOneNodeIT {
 
   @Test
   void streamsThatOneNodeOpens_areLoggedUpToALimit() throws Exception {
-    var opened = new AtomicInteger();
-    var handler =
-        new Handler() {
-          @Override
-          public void publish(LogRecord line) {
-            if (line.getMessage().contains("opened its stream")) {
-              opened.incrementAndGet();
-            }
-          }
-
-          @Override
-          public void flush() {}
-
-          @Override
-          public void close() {}
-        };
-    var log = Logger.getLogger(StreamServer.class.getName());
-    Level before = log.getLevel();
-    log.setLevel(Level.INFO);
-    log.addHandler(handler);
-    FakeNode newest = connectAndReport();
     int streams = 60;
-    for (int i = 1; i < streams; i++) {
-      FakeNode older = newest;
-      newest = connectAndReport();
-      assertThat(older.ended.get()).startsWith(GrpcStatus.ABORTED.code + " ");
-      older.close();
+    try (var logged = Logged.by(StreamServer.class)) {
+      FakeNode newest = connectAndReport();
+      for (int i = 1; i < streams; i++) {
+        FakeNode older = newest;
+        newest = connectAndReport();
+        assertThat(older.ended.get()).startsWith(GrpcStatus.ABORTED.code + " ");
+        older.close();
+      }
+      newest.close();
+      assertThat(logged.messages())
+          .filteredOn(line -> line.contains("opened its stream"))
+          .hasSizeBetween(1, streams - 1);
     }
-    newest.close();
-    log.removeHandler(handler);
-    log.setLevel(before);
-    assertThat(opened.get()).isPositive().isLessThan(streams);
   }
 
   /**

@@ -4,11 +4,16 @@ import dev.tranche.api.node.NodeDirective;
 import dev.tranche.api.node.NodeReport;
 import dev.tranche.api.node.NodeReportsGrpcService;
 import io.vertx.core.Vertx;
+import io.vertx.core.http.HttpConnection;
 import io.vertx.core.http.HttpServer;
 import io.vertx.core.http.HttpServerOptions;
+import io.vertx.core.net.SelfSignedCertificate;
+import io.vertx.core.net.ServerSSLOptions;
 import io.vertx.grpc.server.GrpcServer;
 import io.vertx.grpc.server.GrpcServerRequest;
 import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
 
@@ -20,19 +25,20 @@ final class FakeExtender {
   private final Vertx vertx = Vertx.vertx();
   private final String address;
   private final HttpServerOptions options;
+  private final Queue<HttpConnection> connections = new ConcurrentLinkedQueue<>();
   private final List<NodeReport> reports = new CopyOnWriteArrayList<>();
   private final AtomicInteger sequence = new AtomicInteger();
   private volatile HttpServer server;
   private volatile GrpcServerRequest<NodeReport, NodeDirective> stream;
   private volatile String authorization = "";
 
-  FakeExtender(String address, TestCertificate certificate) {
+  FakeExtender(String address, SelfSignedCertificate certificate) {
     this.address = address;
     this.options =
         new HttpServerOptions()
             .setSsl(true)
             .setUseAlpn(true)
-            .setKeyCertOptions(certificate.options());
+            .setKeyCertOptions(certificate.keyCertOptions());
   }
 
   /** Port 0: a free one. */
@@ -40,8 +46,12 @@ final class FakeExtender {
     GrpcServer grpc = GrpcServer.server(vertx);
     grpc.callHandler(NodeReportsGrpcService.Connect, this::connected);
     server =
-        FakeKubelet.await(
-            vertx.createHttpServer(options).requestHandler(grpc).listen(port, address));
+        vertx
+            .createHttpServer(options)
+            .connectionHandler(connections::add)
+            .requestHandler(grpc)
+            .listen(port, address)
+            .await();
     return server.actualPort();
   }
 
@@ -56,7 +66,7 @@ final class FakeExtender {
 
   int direct(NodeDirective.Builder directive) throws Exception {
     int number = sequence.incrementAndGet();
-    FakeKubelet.await(stream.response().write(directive.setSequence(number).build()));
+    stream.response().write(directive.setSequence(number).build()).await();
     return number;
   }
 
@@ -72,11 +82,23 @@ final class FakeExtender {
     return authorization;
   }
 
-  void stop() throws Exception {
-    FakeKubelet.await(server.close());
+  /** Ends its connections, as a restart does. It keeps its port, which another may take. */
+  void endConnections() throws Exception {
+    for (HttpConnection open = connections.poll(); open != null; open = connections.poll()) {
+      open.close().await();
+    }
+  }
+
+  /** Begins anew with another certificate, as an extender that has got nothing yet. */
+  void show(SelfSignedCertificate certificate) throws Exception {
+    var ssl = new ServerSSLOptions().setKeyCertOptions(certificate.keyCertOptions());
+    server.updateSSLOptions(ssl.setApplicationLayerProtocols(List.of("h2"))).await();
+    endConnections();
+    reports.clear();
+    authorization = "";
   }
 
   void close() throws Exception {
-    FakeKubelet.await(vertx.close());
+    vertx.close().await();
   }
 }

@@ -40,7 +40,6 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentSkipListMap;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
@@ -101,14 +100,14 @@ public final class FakeKubelet implements AutoCloseable {
   }
 
   private void serve(String name, GrpcServer grpc) throws Exception {
-    servers.add(await(vertx.createHttpServer().requestHandler(grpc).listen(at(name))));
+    servers.add(vertx.createHttpServer().requestHandler(grpc).listen(at(name)).await());
   }
 
   /** Ends as a stopped kubelet: connections closed, sockets left where they are. */
   public void stop() throws Exception {
-    await(client.close());
+    client.close().await();
     for (HttpServer server : servers) {
-      await(server.close());
+      server.close().await();
     }
     servers.clear();
     devices.clear();
@@ -119,7 +118,7 @@ public final class FakeKubelet implements AutoCloseable {
   @Override
   public void close() throws Exception {
     stop();
-    await(vertx.close());
+    vertx.close().await();
   }
 
   private SocketAddress at(String name) {
@@ -161,10 +160,10 @@ public final class FakeKubelet implements AutoCloseable {
 
   /** Takes one more registration of the socket that serves a resource, and returns its failure. */
   public Optional<String> registerAgain(String resource) throws Exception {
-    return await(
-        connect(resource, endpoint(resource))
-            .map(Optional.<String>empty())
-            .otherwise(refused -> Optional.ofNullable(refused.getMessage())));
+    return connect(resource, endpoint(resource))
+        .map(Optional.<String>empty())
+        .otherwise(refused -> Optional.ofNullable(refused.getMessage()))
+        .await();
   }
 
   /** Returns the name of the socket that serves a resource. */
@@ -335,8 +334,9 @@ public final class FakeKubelet implements AutoCloseable {
             .addAllAvailableDeviceIDs(available)
             .setAllocationSize(size);
     var request = PreferredAllocationRequest.newBuilder().addContainerRequests(container).build();
-    return await(
-            DevicePluginGrpcClient.create(client, plugin(resource)).getPreferredAllocation(request))
+    return DevicePluginGrpcClient.create(client, plugin(resource))
+        .getPreferredAllocation(request)
+        .await()
         .getContainerResponses(0)
         .getDeviceIDsList();
   }
@@ -372,15 +372,15 @@ public final class FakeKubelet implements AutoCloseable {
     var container = ContainerAllocateRequest.newBuilder().addAllDevicesIds(ids);
     var message = AllocateRequest.newBuilder().addContainerRequests(container).build();
     var response =
-        await(
-            client
-                .request(plugin(resource), DevicePluginGrpcClient.Allocate)
-                .compose(request -> request.send(message))
-                .compose(
-                    r ->
-                        r.last()
-                            .otherwiseEmpty()
-                            .map(answer -> Map.entry(r, Optional.ofNullable(answer)))));
+        client
+            .request(plugin(resource), DevicePluginGrpcClient.Allocate)
+            .compose(request -> request.send(message))
+            .compose(
+                r ->
+                    r.last()
+                        .otherwiseEmpty()
+                        .map(answer -> Map.entry(r, Optional.ofNullable(answer))))
+            .await();
     if (response.getValue().isEmpty()) {
       throw new Refused(response.getKey().statusMessage());
     }
@@ -391,9 +391,5 @@ public final class FakeKubelet implements AutoCloseable {
     synchronized (pods) {
       return pods.getOrDefault(pod, Map.of()).getOrDefault(container, List.of());
     }
-  }
-
-  static <T> T await(Future<T> future) throws Exception {
-    return future.toCompletionStage().toCompletableFuture().get(30, TimeUnit.SECONDS);
   }
 }

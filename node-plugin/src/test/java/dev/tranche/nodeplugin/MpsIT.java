@@ -1,10 +1,11 @@
 package dev.tranche.nodeplugin;
 
-import static dev.tranche.nodeplugin.Eventually.eventually;
 import static dev.tranche.nodeplugin.FakeNvml.gpu;
+import static dev.tranche.process.Until.until;
 import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.tranche.process.Until;
 import java.io.IOException;
 import java.net.http.HttpResponse;
 import java.nio.file.Files;
@@ -13,7 +14,6 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -89,7 +89,7 @@ class MpsIT {
     return process;
   }
 
-  private void await(String log, BooleanSupplier condition) {
+  private void await(String log, Until.Condition<RuntimeException> condition) {
     requireNonNull(started.get(log)).await(condition);
   }
 
@@ -105,7 +105,7 @@ class MpsIT {
   }
 
   private void ready() {
-    eventually(() -> logged("daemon.log") + mps.commands(), mps::ready);
+    until(() -> logged("daemon.log") + mps.commands(), mps::ready);
   }
 
   @Test
@@ -119,7 +119,7 @@ class MpsIT {
             "set_default_device_pinned_mem_limit GPU-0 1536M",
             "set_default_active_thread_percentage 10");
     assertThat(nvml.computeMode(0)).isEqualTo(EXCLUSIVE_PROCESS);
-    eventually("ready", () -> get("daemon.log", "/readyz").equals("200 ok\n"));
+    until("ready", () -> get("daemon.log", "/readyz").equals("200 ok\n"));
     long pid = mps.pid();
     assertThat(FakeMps.running(pid)).isTrue();
     assertThat(FakeMps.running(mps.serverPid())).isTrue();

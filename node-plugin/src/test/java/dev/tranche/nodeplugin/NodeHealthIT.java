@@ -1,7 +1,7 @@
 package dev.tranche.nodeplugin;
 
-import static dev.tranche.nodeplugin.Eventually.eventually;
 import static dev.tranche.nodeplugin.FakeNvml.gpu;
+import static dev.tranche.process.Until.until;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.api.kubelet.DevicePluginGrpcService;
@@ -36,7 +36,7 @@ class NodeHealthIT extends WithPlugin {
 
   @AfterEach
   void stopElsewhere() throws Exception {
-    FakeKubelet.await(elsewhere.close());
+    elsewhere.close().await();
   }
 
   @Test
@@ -50,7 +50,7 @@ class NodeHealthIT extends WithPlugin {
       }
     }
     Files.delete(dp);
-    eventually("it is seen that the kubelet is gone", () -> !first.last().getRegistered());
+    until("it is seen that the kubelet is gone", () -> !first.last().getRegistered());
     Files.createDirectory(dp);
     kubelet.start();
     rig.advertised();
@@ -72,7 +72,7 @@ class NodeHealthIT extends WithPlugin {
     HttpServer other = otherPlugin(socket);
     int before = kubelet.registrations();
     rig.startPlugin();
-    eventually(
+    until(
         "it is told",
         () ->
             first.last().getEventsList().stream()
@@ -83,7 +83,7 @@ class NodeHealthIT extends WithPlugin {
         .contains(socket.toString(), told)
         .endsWith("as soon as it is gone");
     assertThat(rig.plugin.readiness().passed()).isFalse();
-    FakeKubelet.await(other.close());
+    other.close().await();
     rig.advertised();
     assertThat(kubelet.registrations()).isEqualTo(before + 1);
   }
@@ -93,16 +93,16 @@ class NodeHealthIT extends WithPlugin {
     rig.ready();
     Path ours = folder.resolve("dp").resolve(kubelet.endpoint("nvidia.com/gpu"));
     HttpServer other = otherPlugin(folder.resolve("dp/nvidia-gpu.sock"));
-    eventually(
+    until(
         "it is told",
         () ->
             first.last().getEventsList().stream()
                 .anyMatch(e -> e.getReason().equals("ResourceOccupied")));
-    eventually("the extender hears of it", () -> !first.last().getRegistered());
+    until("the extender hears of it", () -> !first.last().getRegistered());
     assertThat(folder.resolve("dp/nvidia-gpu.sock")).exists();
     assertThat(kubelet.registrations()).isEqualTo(1);
-    FakeKubelet.await(other.close());
-    eventually("it registers again", () -> kubelet.registrations() == 2);
+    other.close().await();
+    until("it registers again", () -> kubelet.registrations() == 2);
     rig.ready();
     assertThat(ours).doesNotExist();
   }
@@ -113,11 +113,11 @@ class NodeHealthIT extends WithPlugin {
         DevicePluginGrpcService.GetDevicePluginOptions,
         request ->
             request.handler(e -> request.response().end(DevicePluginOptions.getDefaultInstance())));
-    return FakeKubelet.await(
-        elsewhere
-            .createHttpServer()
-            .requestHandler(grpc)
-            .listen(SocketAddress.domainSocketAddress(socket.toString())));
+    return elsewhere
+        .createHttpServer()
+        .requestHandler(grpc)
+        .listen(SocketAddress.domainSocketAddress(socket.toString()))
+        .await();
   }
 
   @Test
@@ -149,7 +149,7 @@ class NodeHealthIT extends WithPlugin {
     rig.advertised();
     String before = kubelet.endpoint("nvidia.com/gpu");
     Files.delete(folder.resolve("dp").resolve(before));
-    eventually("it registers again", () -> kubelet.registrations() == 2);
+    until("it registers again", () -> kubelet.registrations() == 2);
     rig.ready();
     assertThat(kubelet.endpoint("nvidia.com/gpu")).isNotEqualTo(before);
   }
@@ -160,8 +160,7 @@ class NodeHealthIT extends WithPlugin {
     rig.assign("late", "GPU-1", 3);
     var stopped = new CompletableFuture<Void>();
     rig.loop.runOnContext(v -> rig.plugin.stop().onComplete(done -> stopped.complete(null)));
-    eventually(
-        "both hear of it", () -> first.last().getDraining() && rig.second.last().getDraining());
+    until("both hear of it", () -> first.last().getDraining() && rig.second.last().getDraining());
     assertThat(stopped).isNotDone();
     kubelet.admit("late", Map.of("main", 3));
     assertThat(kubelet.held("late", "main")).allMatch(id -> id.startsWith("GPU-1::"));
@@ -174,43 +173,43 @@ class NodeHealthIT extends WithPlugin {
     rig.ready();
     nvml.state(
         gpu(0, "sm=10"), gpu(1, "sm=20"), "xid gpu=0 code=94 seq=1", "xid gpu=1 code=48 seq=2");
-    eventually("both are told", () -> reasons().contains("GpuHealthy"));
+    until("both are told", () -> reasons().contains("GpuHealthy"));
     assertThat(reasons()).contains("GpuUnhealthy", "GpuHealthy");
-    eventually("one is back", () -> kubelet.healthy() == 10);
+    until("one is back", () -> kubelet.healthy() == 10);
     assertThat(first.last().getGpus(1).getHealthReason()).contains("XID 48");
     assertThat(first.last().getGpus(1).getHealth()).isEqualTo(Health.HEALTH_UNHEALTHY);
     assertThat(rig.plugin.metrics().scrape())
         .contains("tranche_node_gpu_health_changes_total{to=\"faulty\"} 2.0");
     nvml.state(gpu(0, ""), gpu(1, "lost=1"));
-    eventually("it is lost", () -> reasons().contains("GpuLost"));
-    eventually("no load is told for it", () -> !first.last().getGpus(1).hasLoad());
+    until("it is lost", () -> reasons().contains("GpuLost"));
+    until("no load is told for it", () -> !first.last().getGpus(1).hasLoad());
     nvml.state(gpu(0, ""), gpu(1, ""));
     rig.advertised();
-    eventually("its return is told", () -> reasons().contains("GpuReturned"));
+    until("its return is told", () -> reasons().contains("GpuReturned"));
   }
 
   @Test
   void waitForErrorsThatFails_isToldWhileItLasts_andTheGpusStay() throws Exception {
     rig.ready();
     nvml.state(gpu(0, ""), gpu(1, ""), "answer function=nvmlEventSetWait_v2 code=999");
-    eventually("it is told", () -> reasons().contains("GpuErrorsUnwatched"));
+    until("it is told", () -> reasons().contains("GpuErrorsUnwatched"));
     assertThat(scrape())
         .contains("tranche_node_gpus_unwatched 2.0")
         .contains("tranche_node_problems{reason=\"GpuErrorsUnwatched\"} 2.0");
     assertThat(kubelet.healthy()).isEqualTo(20);
     nvml.state(gpu(0, ""), gpu(1, ""));
-    eventually("all are watched", () -> scrape().contains("tranche_node_gpus_unwatched 0.0"));
+    until("all are watched", () -> scrape().contains("tranche_node_gpus_unwatched 0.0"));
     nvml.state(gpu(0, ""), gpu(1, ""), "xid gpu=1 code=48 seq=1");
-    eventually("an error is seen again", () -> reasons().contains("GpuUnhealthy"));
+    until("an error is seen again", () -> reasons().contains("GpuUnhealthy"));
   }
 
   @Test
   void lostGpu_blindsNobody() throws Exception {
     rig.ready();
     nvml.state(gpu(0, ""), gpu(1, "lost=1"), "xid gpu=1 code=79 seq=1");
-    eventually("one is lost", () -> kubelet.healthy() == 10);
+    until("one is lost", () -> kubelet.healthy() == 10);
     var polls = new AtomicInteger();
-    eventually(
+    until(
         "the other's error is seen",
         () -> {
           // Repeated, since an error between two subscriptions is not delivered.
@@ -220,7 +219,7 @@ class NodeHealthIT extends WithPlugin {
           }
           return kubelet.healthy() == 0;
         });
-    eventually(
+    until(
         "the other's error is told",
         () -> first.last().getGpus(0).getHealthReason().contains("XID 48"));
     assertThat(scrape()).contains("tranche_node_gpus_unwatched 0.0");
@@ -240,11 +239,11 @@ class NodeHealthIT extends WithPlugin {
     rig.stopPlugin();
     nvml.state(gpu(0, ""), gpu(1, "lost=1"));
     rig.startPlugin();
-    eventually("it is told", () -> reasons().contains("GpuNotIdentified"));
+    until("it is told", () -> reasons().contains("GpuNotIdentified"));
     assertThat(scrape()).contains("tranche_node_problems{reason=\"GpuNotIdentified\"} 1.0");
     nvml.state(gpu(0, ""), gpu(1, ""));
     rig.advertised();
-    eventually(
+    until(
         "it is over",
         () -> scrape().contains("tranche_node_problems{reason=\"GpuNotIdentified\"} 0.0"));
   }
@@ -258,7 +257,7 @@ class NodeHealthIT extends WithPlugin {
         gpu(0, ""),
         "gpu index=1 uuid=GPU-1 model=A100 memory_mib=40960 mig=1");
     rig.startPlugin();
-    eventually("it is told", () -> reasons().contains("GpuNotIdentified"));
+    until("it is told", () -> reasons().contains("GpuNotIdentified"));
     assertThat(first.last().getEventsList())
         .anySatisfy(e -> assertThat(e.getMessage()).contains("NVML code 4", "SYS_ADMIN"));
   }
@@ -275,8 +274,8 @@ class NodeHealthIT extends WithPlugin {
   void driver_thatIsReloadedWithFewerGpus_keepsTheOthersReplicas() throws Exception {
     rig.ready();
     nvml.state("gpu index=0 uuid=GPU-1 model=\"Tesla T4\" memory_mib=15360 reserved_mib=450 sm=77");
-    eventually("half of the replicas are unhealthy", () -> kubelet.healthy() == 10);
-    eventually(
+    until("half of the replicas are unhealthy", () -> kubelet.healthy() == 10);
+    until(
         "the other one is read at its new index",
         () ->
             first.last().getGpusList().stream()
@@ -295,11 +294,11 @@ class NodeHealthIT extends WithPlugin {
     rig.restartPlugin("--pod-metrics=false");
     rig.ready();
     kubelet.admit("secret", Map.of("main", 2));
-    eventually("it is read back", () -> first.last().getHoldingsCount() == 1);
+    until("it is read back", () -> first.last().getHoldingsCount() == 1);
     String uuid = kubelet.held("secret", "main").getFirst().split("::")[0];
     pod("secret", 71, "0a1b2c3d-1111-2222-3333-444455556666");
     nvml.state(gpu(0, "used_mib=900 sm=50"), gpu(1, ""), "process gpu=0 pid=71 used_mib=800 sm=40");
-    eventually("the use is reported", () -> gpuOf(uuid).getPodUsesCount() == 1);
+    until("the use is reported", () -> gpuOf(uuid).getPodUsesCount() == 1);
     assertThat(scrape()).contains("tranche_gpu_memory_used_bytes").doesNotContain("secret");
   }
 
@@ -308,14 +307,14 @@ class NodeHealthIT extends WithPlugin {
     rig.ready();
     kubelet.admit("greedy", Map.of("main", 2));
     kubelet.admit("meek", Map.of("main", 2));
-    eventually("both are read back", () -> first.last().getHoldingsCount() == 2);
+    until("both are read back", () -> first.last().getHoldingsCount() == 2);
     String uuid = kubelet.held("greedy", "main").getFirst().split("::")[0];
     pod("greedy", 71, "0a1b2c3d-1111-2222-3333-444455556666");
     nvml.state(
         gpu(0, "used_mib=9000 sm=50"), gpu(1, ""), "process gpu=0 pid=71 used_mib=8000 sm=40");
-    eventually("the GPU is cordoned", () -> !cordon(uuid).isEmpty());
+    until("the GPU is cordoned", () -> !cordon(uuid).isEmpty());
     assertThat(cordon(uuid)).contains("default/greedy");
-    eventually("its neighbour is told", () -> reasons().contains("GpuNeighbourOveruse"));
+    until("its neighbour is told", () -> reasons().contains("GpuNeighbourOveruse"));
     assertThat(reasons()).contains("GpuOveruse");
     var use = gpuOf(uuid).getPodUses(0);
     assertThat(use.getPod()).isEqualTo("greedy");
@@ -327,8 +326,8 @@ class NodeHealthIT extends WithPlugin {
         .contains("tranche_node_overuse_total 1.0");
     nvml.state(
         gpu(0, "used_mib=9000 sm=50"), gpu(1, ""), "process gpu=0 pid=71 used_mib=800 sm=40");
-    eventually("it is not any more", () -> cordon(uuid).isEmpty());
-    eventually("that is told", () -> reasons().contains("GpuOveruseEnded"));
+    until("it is not any more", () -> cordon(uuid).isEmpty());
+    until("that is told", () -> reasons().contains("GpuOveruseEnded"));
   }
 
   private Gpu gpuOf(String uuid) {

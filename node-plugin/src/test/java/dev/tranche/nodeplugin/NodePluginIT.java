@@ -1,12 +1,13 @@
 package dev.tranche.nodeplugin;
 
-import static dev.tranche.nodeplugin.Eventually.eventually;
 import static dev.tranche.nodeplugin.FakeNvml.gpu;
+import static dev.tranche.process.Until.until;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.tranche.api.kubelet.Device;
 import dev.tranche.api.node.NodeDirective;
+import io.vertx.core.net.SelfSignedCertificate;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -96,7 +97,7 @@ class NodePluginIT extends WithPlugin {
         .contains("device plugin already connected: " + first);
     rig.stopPlugin();
     rig.startPlugin();
-    eventually("the next process is registered", () -> kubelet.registrations() == 2);
+    until("the next process is registered", () -> kubelet.registrations() == 2);
     rig.ready();
     assertThat(kubelet.endpoint("nvidia.com/gpu")).isNotEqualTo(first);
     assertThat(kubelet.admit("after", Map.of("main", 1))).hasSize(1);
@@ -109,7 +110,7 @@ class NodePluginIT extends WithPlugin {
     assertThat(first.last().getNode()).isEqualTo("node-1");
     assertThat(first.last().getGpus(0).getReplicas()).isEqualTo(10);
     nvml.state(gpu(0, "sm=90 used_mib=4096"), gpu(1, "sm=20"));
-    eventually("both hear of the load", () -> busy(first) && busy(rig.second));
+    until("both hear of the load", () -> busy(first) && busy(rig.second));
     assertThat(first.last().getGpus(0).getMemoryReservedBytes()).isEqualTo(450L << 20);
   }
 
@@ -125,7 +126,7 @@ class NodePluginIT extends WithPlugin {
     nvml.state(gpu(0, "sm=98 gpm=1 gpm_sm=80 gpm_tensor=0 gpm_dram=90"), gpu(1, "sm=20"));
     rig.startPlugin();
     rig.connected();
-    eventually(
+    until(
         "the extender hears of the activity",
         () -> first.last().getGpus(0).getLoad().getDramActivePercent() == 90);
     var known = first.last().getGpus(0).getLoad();
@@ -139,10 +140,10 @@ class NodePluginIT extends WithPlugin {
   void assignment_isAcknowledgedKeptAndConfirmed() throws Exception {
     rig.ready();
     rig.assign("train", "GPU-1", 3);
-    eventually("echoed to the other replica", () -> rig.second.last().getAssignmentsCount() == 1);
+    until("echoed to the other replica", () -> rig.second.last().getAssignmentsCount() == 1);
     kubelet.admit("train", Map.of("main", 3));
     assertThat(kubelet.held("train", "main")).allMatch(id -> id.startsWith("GPU-1::"));
-    eventually(
+    until(
         "read back and confirmed",
         () -> first.last().getHoldingsCount() == 1 && first.last().getAssignmentsCount() == 0);
     assertThat(first.last().getHoldings(0).getPod()).isEqualTo("train");
@@ -178,13 +179,13 @@ class NodePluginIT extends WithPlugin {
   void pluginRestart_keepsAssignments() throws Exception {
     rig.ready();
     rig.assign("late", "GPU-1", 4);
-    eventually("written", () -> Files.exists(folder.resolve("state/assignments.binpb")));
+    until("written", () -> Files.exists(folder.resolve("state/assignments.binpb")));
     rig.stopPlugin();
     assertThat(first.last().getDraining()).isTrue();
     assertThat(rig.second.last().getDraining()).isTrue();
     assertThat(folder.resolve("dp").resolve(kubelet.endpoint("nvidia.com/gpu"))).doesNotExist();
     rig.startPlugin();
-    eventually("it has registered again", () -> kubelet.registrations() == 2);
+    until("it has registered again", () -> kubelet.registrations() == 2);
     rig.advertised();
     kubelet.admit("late", Map.of("main", 4));
     assertThat(kubelet.held("late", "main")).allMatch(id -> id.startsWith("GPU-1::"));
@@ -194,33 +195,33 @@ class NodePluginIT extends WithPlugin {
   void label_selectsTheConfig_andAWrongOneChangesNothing() throws Exception {
     rig.ready();
     first.direct(NodeDirective.newBuilder().setConfigName("twenty"));
-    eventually("replicas of the other config", () -> kubelet.healthy() == 40);
-    eventually("reported", () -> first.last().getConfig().getName().equals("twenty"));
+    until("replicas of the other config", () -> kubelet.healthy() == 40);
+    until("reported", () -> first.last().getConfig().getName().equals("twenty"));
     first.direct(NodeDirective.newBuilder().setConfigName("none-such"));
-    eventually("told what is wrong", () -> !first.last().getConfig().getError().isEmpty());
+    until("told what is wrong", () -> !first.last().getConfig().getError().isEmpty());
     assertThat(first.last().getConfig().getError()).contains("none-such").contains("ten, twenty");
     assertThat(first.last().getConfig().getName()).isEqualTo("twenty");
     assertThat(kubelet.healthy()).isEqualTo(40);
     first.direct(NodeDirective.newBuilder().setConfigName("twenty"));
-    eventually("cured", () -> first.last().getConfig().getError().isEmpty());
+    until("cured", () -> first.last().getConfig().getError().isEmpty());
     rig.stopPlugin();
     rig.startPlugin();
-    eventually("its name was kept over the restart", () -> kubelet.healthy() == 40);
+    until("its name was kept over the restart", () -> kubelet.healthy() == 40);
   }
 
   @Test
   void label_changesNothingWhileItIsUnknown_andIsGoneWhenItIsEmpty() throws Exception {
     rig.ready();
     first.direct(NodeDirective.newBuilder().setConfigName("twenty"));
-    eventually("replicas of the other config", () -> kubelet.healthy() == 40);
+    until("replicas of the other config", () -> kubelet.healthy() == 40);
     Path kept = folder.resolve("state/config-name");
-    eventually("its name is kept", () -> holds(kept, "twenty\n"));
+    until("its name is kept", () -> holds(kept, "twenty\n"));
     int unknown = rig.second.direct(NodeDirective.newBuilder());
-    eventually("acknowledged", () -> rig.second.last().getAppliedDirective() == unknown);
+    until("acknowledged", () -> rig.second.last().getAppliedDirective() == unknown);
     assertThat(rig.labels).containsOnly("twenty");
     first.direct(NodeDirective.newBuilder().setConfigName(""));
-    eventually("replicas of the default config", () -> kubelet.healthy() == 20);
-    eventually("no name is kept", () -> holds(kept, "\n"));
+    until("replicas of the default config", () -> kubelet.healthy() == 20);
+    until("no name is kept", () -> holds(kept, "\n"));
   }
 
   private static boolean holds(Path file, String text) {
@@ -249,31 +250,31 @@ class NodePluginIT extends WithPlugin {
     rig.ready();
     kubelet.admit("old", Map.of("main", 9));
     assertThat(kubelet.held("old", "main")).allMatch(id -> id.startsWith("GPU-0::"));
-    eventually("read back", () -> first.last().getHoldingsCount() == 1);
+    until("read back", () -> first.last().getHoldingsCount() == 1);
     rig.config("ten", 4);
     // Of GPU 0 a tenth is left, which is less than a quarter.
-    eventually("nine are kept for their pod", () -> kubelet.devices().size() == 9 + 4 + 4);
+    until("nine are kept for their pod", () -> kubelet.devices().size() == 9 + 4 + 4);
     // Nine that the pod requests and GPU 1's four: kube-scheduler finds four free.
     assertThat(unhealthy()).hasSize(4).allMatch(id -> id.startsWith("GPU-0::"));
     assertThat(kubelet.healthy()).isEqualTo(9 + 4);
     kubelet.admit("new", Map.of("main", 4));
     assertThat(kubelet.held("new", "main")).allMatch(id -> id.startsWith("GPU-1::"));
     kubelet.delete("new");
-    eventually("one pod is left", () -> first.last().getHoldingsCount() == 1);
+    until("one pod is left", () -> first.last().getHoldingsCount() == 1);
     assertThat(first.last().getHoldings(0).getDeviceIdsCount()).isEqualTo(9);
     assertThat(kubelet.registrations()).isEqualTo(1);
     rig.stopPlugin();
     rig.startPlugin();
-    eventually("the restart has forgotten nothing", () -> kubelet.devices().size() == 17);
+    until("the restart has forgotten nothing", () -> kubelet.devices().size() == 17);
     kubelet.delete("old");
-    eventually("they are retired", () -> kubelet.devices().size() == 8 && kubelet.healthy() == 8);
+    until("they are retired", () -> kubelet.devices().size() == 8 && kubelet.healthy() == 8);
   }
 
   @Test
   void sharedAndWholeGpus_areTwoResources_andOnlyTheNewOneIsRegistered() throws Exception {
     rig.ready();
     kubelet.admit("old", Map.of("main", 1));
-    eventually("read back", () -> first.last().getHoldingsCount() == 1);
+    until("read back", () -> first.last().getHoldingsCount() == 1);
     write(
         "ten",
         """
@@ -281,27 +282,26 @@ class NodePluginIT extends WithPlugin {
           timeSlicing:
             resources: [{name: gpu, rename: gpu.shared, devices: [1], replicas: 10}]
         """);
-    eventually(
-        "the other GPU is renamed", () -> kubelet.devices("nvidia.com/gpu.shared").size() == 10);
+    until("the other GPU is renamed", () -> kubelet.devices("nvidia.com/gpu.shared").size() == 10);
     assertThat(kubelet.registrations()).isEqualTo(2);
     Path shared = folder.resolve("dp").resolve(kubelet.endpoint("nvidia.com/gpu.shared"));
     assertThat(shared).exists();
     assertThat(folder.resolve("dp").resolve(kubelet.endpoint("nvidia.com/gpu"))).exists();
-    eventually("GPU 0 waits for its pod", () -> unhealthy().equals(List.of("GPU-0")));
+    until("GPU 0 waits for its pod", () -> unhealthy().equals(List.of("GPU-0")));
     kubelet.admit("nvidia.com/gpu.shared", "new", Map.of("main", 2));
     assertThat(kubelet.held("new", "main")).containsExactly("GPU-1::0", "GPU-1::1");
     kubelet.delete("old");
-    eventually("GPU 0 is whole", () -> ids("nvidia.com/gpu").equals(List.of("GPU-0")));
-    eventually("all is healthy", () -> unhealthy().isEmpty());
-    eventually(
+    until("GPU 0 is whole", () -> ids("nvidia.com/gpu").equals(List.of("GPU-0")));
+    until("all is healthy", () -> unhealthy().isEmpty());
+    until(
         "both holds are told",
         () -> resources().equals(List.of("nvidia.com/gpu", "nvidia.com/gpu.shared")));
     write("ten", "sharing: {timeSlicing: {resources: [{name: gpu, replicas: 10}]}}");
-    eventually("two of GPU 1 wait for its pod", () -> unhealthy().size() == 2);
+    until("two of GPU 1 wait for its pod", () -> unhealthy().size() == 2);
     kubelet.delete("new");
-    eventually("its resource has gone", () -> kubelet.devices("nvidia.com/gpu.shared").isEmpty());
+    until("its resource has gone", () -> kubelet.devices("nvidia.com/gpu.shared").isEmpty());
     rig.advertised();
-    eventually("so has its socket", () -> !Files.exists(shared));
+    until("so has its socket", () -> !Files.exists(shared));
   }
 
   private List<String> ids(String resource) {
@@ -316,15 +316,15 @@ class NodePluginIT extends WithPlugin {
   void brokenConfig_leavesTheOldOne_andIsAnEventAndAMetric() throws Exception {
     rig.ready();
     write("ten", "sharing: {timeSlicing: {resources: [{name: gpu, replicas: 6000}]}}");
-    eventually("told", () -> first.last().getConfig().getError().contains("12000 replicas"));
+    until("told", () -> first.last().getConfig().getError().contains("12000 replicas"));
     assertThat(kubelet.healthy()).isEqualTo(20);
     assertThat(first.last().getGpus(0).getReplicas()).isEqualTo(10);
     assertThat(first.last().getEvents(0).getReason()).isEqualTo("ConfigRefused");
     assertThat(first.last().getEvents(0).getMessage()).contains("config ten is refused");
     assertThat(rig.plugin.metrics().scrape()).contains("tranche_node_config_errors 1.0");
     write("ten", "sharing: {timeSlicing: {resources: [{name: gpu, replicas: 5}]}}");
-    eventually("the mended one is used", () -> kubelet.healthy() == 10);
-    eventually("cured", () -> first.last().getConfig().getError().isEmpty());
+    until("the mended one is used", () -> kubelet.healthy() == 10);
+    until("cured", () -> first.last().getConfig().getError().isEmpty());
     assertThat(first.last().getEvents(1).getMessage())
         .isEqualTo("config ten is in use: nvidia.com/gpu: 2 GPUs, 10 replicas");
     assertThat(rig.plugin.metrics().scrape()).contains("tranche_node_config_errors 0.0");
@@ -334,9 +334,9 @@ class NodePluginIT extends WithPlugin {
   void brokenConfig_thatIsTakenBack_isAnEventAgain() throws Exception {
     rig.ready();
     write("ten", "sharing: {timeSlicing: {resources: [{name: gpu, replicas: 0}]}}");
-    eventually("refused", () -> reasons().contains("ConfigRefused"));
+    until("refused", () -> reasons().contains("ConfigRefused"));
     write("ten", "sharing: {timeSlicing: {resources: [{name: gpu, replicas: 10}]}}");
-    eventually("taken back", () -> reasons().equals(List.of("ConfigRefused", "ConfigUsed")));
+    until("taken back", () -> reasons().equals(List.of("ConfigRefused", "ConfigUsed")));
   }
 
   @Test
@@ -345,9 +345,9 @@ class NodePluginIT extends WithPlugin {
     rig.stopPlugin();
     write("ten", "sharing: {timeSlicing: {resources: [{name: gpu, replicas: 6000}]}}");
     rig.startPlugin();
-    eventually("refused", () -> reasons().contains("ConfigRefused"));
+    until("refused", () -> reasons().contains("ConfigRefused"));
     write("ten", "sharing: {timeSlicing: {resources: [{name: gpu, replicas: 10}]}}");
-    eventually("in use", () -> reasons().equals(List.of("ConfigRefused", "ConfigUsed")));
+    until("in use", () -> reasons().equals(List.of("ConfigRefused", "ConfigUsed")));
     rig.advertised();
   }
 
@@ -357,7 +357,7 @@ class NodePluginIT extends WithPlugin {
     rig.stopPlugin();
     nvml.state(gpu(0, "ecc_uncorrected=2"), gpu(1, "ecc_uncorrected=0"));
     rig.startPlugin();
-    eventually("told", () -> reasons().equals(List.of("GpuMemoryErrors")));
+    until("told", () -> reasons().equals(List.of("GpuMemoryErrors")));
     assertThat(first.last().getEvents(0).getMessage()).contains("GPU-0", "2 uncorrectable");
     rig.advertised();
   }
@@ -372,7 +372,7 @@ class NodePluginIT extends WithPlugin {
         "ten",
         "sharing: {timeSlicing: {failRequestsGreaterThanOne: true, resources: [{name: gpu,"
             + " replicas: 5}]}}");
-    eventually("it is in use", () -> kubelet.healthy() == 10);
+    until("it is in use", () -> kubelet.healthy() == 10);
     rig.connected();
     assertThatThrownBy(() -> kubelet.admit("plain", Map.of("main", 2)))
         .hasMessage(
@@ -387,18 +387,15 @@ class NodePluginIT extends WithPlugin {
   @Test
   void extenderWithAnotherName_getsNothing() throws Exception {
     rig.connected();
-    TestCertificate other = TestCertificate.forName("somebody-else", folder);
-    int port = rig.extenderPort();
-    rig.second.close();
+    SelfSignedCertificate other = SelfSignedCertificate.create("somebody-else");
     // Trusted, and still not who it ought to be.
     Files.write(
-        folder.resolve(PluginRig.SERVICE + ".crt"),
-        Files.readAllBytes(other.caFile()),
+        folder.resolve("ca.crt"),
+        Files.readAllBytes(Path.of(other.certificatePath())),
         StandardOpenOption.APPEND);
-    rig.second = new FakeExtender(PluginRig.SECOND_ADDRESS, other);
-    rig.second.start(port);
+    rig.second.show(other);
     double before = ends();
-    eventually("it was tried", () -> ends() > before);
+    until("it was tried", () -> ends() > before);
     assertThat(rig.second.reports()).isEmpty();
     assertThat(rig.second.authorization()).isEmpty();
   }
@@ -416,10 +413,8 @@ class NodePluginIT extends WithPlugin {
   @Test
   void extenderRestart_isFollowed() throws Exception {
     rig.connected();
-    int port = rig.extenderPort();
-    rig.second.stop();
+    rig.second.endConnections();
     rig.second.reports().clear();
-    rig.second.start(port);
-    eventually("it has reports again", () -> PluginRig.ready(rig.second));
+    until("it has reports again", () -> PluginRig.ready(rig.second));
   }
 }

@@ -1,8 +1,9 @@
 package dev.tranche.nodeplugin;
 
-import static dev.tranche.nodeplugin.Eventually.eventually;
+import static dev.tranche.process.Until.until;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.tranche.process.Until;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.URI;
@@ -14,7 +15,6 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
-import java.util.function.BooleanSupplier;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
@@ -63,8 +63,8 @@ final class PluginProcess implements AutoCloseable {
     }
   }
 
-  void await(BooleanSupplier condition) {
-    eventually(this::logged, condition);
+  void await(Until.Condition<RuntimeException> condition) {
+    until(this::logged, condition);
   }
 
   /** Whether it answers {@link #get}. */

@@ -1,7 +1,7 @@
 package dev.tranche.nodeplugin;
 
-import static dev.tranche.nodeplugin.Eventually.eventually;
 import static dev.tranche.nodeplugin.FakeNvml.gpu;
+import static dev.tranche.process.Until.until;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.api.node.Assignment;
@@ -26,6 +26,7 @@ import dev.tranche.process.settings.ConfigErrors;
 import dev.tranche.process.settings.Settings;
 import io.vertx.core.Context;
 import io.vertx.core.Vertx;
+import io.vertx.core.net.SelfSignedCertificate;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.nio.file.Files;
@@ -34,7 +35,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
@@ -45,6 +45,9 @@ import java.util.stream.Stream;
 @SuppressWarnings("NullAway.Init")
 final class PluginRig {
   static final String SERVICE = "tranche-extender-stream.tranche.svc";
+
+  /** It takes a second to make. */
+  static final SelfSignedCertificate CERTIFICATE = SelfSignedCertificate.create(SERVICE);
 
   /** No test floods ports from it, which would leave none to listen on. */
   static final String SECOND_ADDRESS = "127.0.9.2";
@@ -75,8 +78,8 @@ final class PluginRig {
     nvml.state(gpu(0, "sm=10"), gpu(1, "sm=20"));
     kubelet = new FakeKubelet(Files.createDirectory(folder.resolve("dp")));
     kubelet.start();
-    TestCertificate certificate = TestCertificate.forName(SERVICE, folder);
-    int port = startExtenders(certificate);
+    int port = startExtenders();
+    Files.copy(Path.of(CERTIFICATE.certificatePath()), folder.resolve("ca.crt"));
     Files.writeString(folder.resolve("token"), "the-token\n");
     Files.createDirectory(folder.resolve("config"));
     config("ten", 10);
@@ -92,7 +95,7 @@ final class PluginRig {
             "--sample-interval=100ms",
             "--node-name=node-1",
             "--extender-address=" + SERVICE + ":" + port,
-            "--extender-ca-file=" + certificate.caFile(),
+            "--extender-ca-file=" + folder.resolve("ca.crt"),
             "--extender-token-file=" + folder.resolve("token"));
     read();
     startPlugin();
@@ -108,15 +111,15 @@ final class PluginRig {
   }
 
   /** Replicas have one port, which may be free on one address and taken on the other. */
-  private int startExtenders(TestCertificate certificate) throws Exception {
-    second = new FakeExtender(SECOND_ADDRESS, certificate);
+  private int startExtenders() throws Exception {
+    second = new FakeExtender(SECOND_ADDRESS, CERTIFICATE);
     for (int tried = 1; ; tried++) {
-      first = new FakeExtender("127.0.0.1", certificate);
+      first = new FakeExtender("127.0.0.1", CERTIFICATE);
       int port = first.start(0);
       try {
         second.start(port);
         return port;
-      } catch (ExecutionException taken) {
+      } catch (IOException taken) {
         first.close();
         if (tried == 10) {
           throw taken;
@@ -235,7 +238,7 @@ final class PluginRig {
     loop.runOnContext(v -> plugin.stop().onComplete(done -> stopped.complete(null)));
     stopped.get(30, TimeUnit.SECONDS);
     thread.close();
-    FakeKubelet.await(vertx.close());
+    vertx.close().await();
   }
 
   void stop() throws Exception {
@@ -245,16 +248,12 @@ final class PluginRig {
     second.close();
   }
 
-  int extenderPort() {
-    return options.extender().orElseThrow().port();
-  }
-
   void advertised() {
-    eventually("20 replicas are advertised", () -> kubelet.healthy() == 20);
+    until("20 replicas are advertised", () -> kubelet.healthy() == 20);
   }
 
   void connected() {
-    eventually(
+    until(
         "both extenders have a report with GPUs of a registered node",
         () -> ready(first) && ready(second));
   }
@@ -271,7 +270,7 @@ final class PluginRig {
 
   void direct(NodeDirective.Builder directive) throws Exception {
     int number = first.direct(directive);
-    eventually("acknowledged", () -> first.last().getAppliedDirective() == number);
+    until("acknowledged", () -> first.last().getAppliedDirective() == number);
   }
 
   static boolean ready(FakeExtender extender) {

@@ -1,6 +1,6 @@
 package dev.tranche.nodeplugin;
 
-import static dev.tranche.nodeplugin.Eventually.eventually;
+import static dev.tranche.process.Until.until;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.api.node.Gpu;
@@ -32,19 +32,18 @@ class ReportStreamsIT {
   @Test
   @Tag("slow")
   void nodeWithoutNews_reportsAgainAndAgain() throws Exception {
-    TestCertificate certificate = TestCertificate.forName(PluginRig.SERVICE, folder);
-    var extender = new FakeExtender("127.0.0.1", certificate);
+    var extender = new FakeExtender("127.0.0.1", PluginRig.CERTIFICATE);
     Vertx vertx = Vertx.vertx();
     try {
-      ReportStreams streams = streams(vertx, options(certificate.caFile()), extender.start(0));
+      ReportStreams streams = streams(vertx, options(), extender.start(0));
       vertx.runOnContext(v -> streams.start());
       // One when the stream opens; the others are nobody's news.
-      eventually("three reports", () -> extender.reports().size() >= 3);
+      until("three reports", () -> extender.reports().size() >= 3);
       assertThat(extender.reports().subList(0, 3))
           .extracting(NodeReport::getSequence)
           .containsExactly(1L, 2L, 3L);
     } finally {
-      FakeKubelet.await(vertx.close());
+      vertx.close().await();
       extender.close();
     }
   }
@@ -52,37 +51,38 @@ class ReportStreamsIT {
   @Test
   void extenderThatTakesBriefReports_getsWhatIsMeasuredAlone_andAllAfterANewConnection()
       throws Exception {
-    TestCertificate certificate = TestCertificate.forName(PluginRig.SERVICE, folder);
-    var extender = new FakeExtender("127.0.0.1", certificate);
+    var extender = new FakeExtender("127.0.0.1", PluginRig.CERTIFICATE);
     Vertx vertx = Vertx.vertx();
     try {
-      int port = extender.start(0);
-      ReportStreams streams = streams(vertx, options(certificate.caFile()), port);
+      ReportStreams streams = streams(vertx, options(), extender.start(0));
       vertx.runOnContext(v -> streams.start());
-      eventually("a whole report", () -> extender.last().getGpusCount() == 1);
+      until("a whole report", () -> extender.last().getGpusCount() == 1);
       extender.direct(NodeDirective.newBuilder().setTakesBriefReports(true));
-      eventually("a brief one", () -> extender.last().getReadingsCount() == 1);
+      until("a brief one", () -> extender.last().getReadingsCount() == 1);
       assertThat(extender.last().getAppliedDirective()).isEqualTo(1);
-      extender.stop();
-      int before = extender.reports().size();
-      extender.start(port);
-      eventually("another stream", () -> extender.reports().size() > before);
-      assertThat(extender.reports().get(before))
-          .extracting(NodeReport::getSequence, NodeReport::getGpusCount)
-          .containsExactly(1L, 1);
+      extender.endConnections();
+      until("another stream", () -> firstReports(extender).size() == 2);
+      assertThat(firstReports(extender).getLast().getGpusCount()).isEqualTo(1);
     } finally {
-      FakeKubelet.await(vertx.close());
+      vertx.close().await();
       extender.close();
     }
   }
 
-  private Options options(Path caFile) throws Exception {
+  /** The first report of each stream. */
+  private static List<NodeReport> firstReports(FakeExtender extender) {
+    return extender.reports().stream().filter(report -> report.getSequence() == 1).toList();
+  }
+
+  private Options options() throws Exception {
     Path token = Files.writeString(folder.resolve("token"), "the-token");
     var findings = new ConfigErrors();
     Settings<Setting> settings =
         Settings.read(
             Setting.class,
-            List.of("--extender-ca-file=" + caFile, "--extender-token-file=" + token),
+            List.of(
+                "--extender-ca-file=" + PluginRig.CERTIFICATE.certificatePath(),
+                "--extender-token-file=" + token),
             Map.of("NODE_NAME", "node-1"),
             findings);
     Options options = Options.of(settings);

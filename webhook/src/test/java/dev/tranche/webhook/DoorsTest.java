@@ -85,7 +85,7 @@ class DoorsTest {
 
   private static ObjectNode pod(String spec, boolean number, boolean share) {
     ObjectNode pod = share ? Reviews.annotated("gpu-fraction", "0.5") : Reviews.annotated();
-    ((ObjectNode) pod.path("spec")).setAll((ObjectNode) Reviews.json(spec.replace('\'', '"')));
+    ((ObjectNode) pod.path("spec")).setAll((ObjectNode) Reviews.json(spec));
     if (number) {
       pod.withObject("/spec/containers/0/resources/limits").put(GPU, "1");
     }

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.tranche.process.log.LogFormatter;
+import dev.tranche.process.log.Logged;
 import dev.tranche.webhook.events.AdmissionEvents;
 import dev.tranche.webhook.guard.Guard;
 import dev.tranche.webhook.guard.GuardMode;
@@ -18,14 +19,10 @@ import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
-import java.util.logging.Handler;
 import java.util.logging.Level;
-import java.util.logging.LogRecord;
-import java.util.logging.Logger;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -38,32 +35,11 @@ class HostileTextTest {
   private final WebhookMetrics metrics = new WebhookMetrics(registry);
   private final AdmissionEvents events =
       new AdmissionEvents(new KubernetesClientBuilder().build(), metrics);
-  private final List<String> logged = new ArrayList<>();
-  private final Logger log = Logger.getLogger("dev.tranche.webhook");
-  private final Handler handler =
-      new Handler() {
-        @Override
-        public void publish(LogRecord written) {
-          logged.add(new LogFormatter().format(written));
-        }
-
-        @Override
-        public void flush() {}
-
-        @Override
-        public void close() {}
-      };
-
-  @BeforeEach
-  void listen() {
-    log.setLevel(Level.ALL);
-    log.addHandler(handler);
-  }
+  private final Logged logged = new Logged("dev.tranche.webhook", Level.ALL);
 
   @AfterEach
   void stop() {
-    log.removeHandler(handler);
-    log.setLevel(null);
+    logged.close();
     events.close();
   }
 
@@ -79,9 +55,10 @@ class HostileTextTest {
         }
       }
     }
-    assertThat(logged).isNotEmpty();
-    assertThat(logged)
-        .allSatisfy(line -> assertThat(line.stripTrailing()).doesNotContainPattern(UNPRINTABLE));
+    assertThat(logged.records())
+        .isNotEmpty()
+        .extracting(written -> new LogFormatter().format(written).stripTrailing())
+        .allSatisfy(line -> assertThat(line).doesNotContainPattern(UNPRINTABLE));
   }
 
   private List<ReviewHandler> entries() {

@@ -98,7 +98,7 @@ final class RandomPods {
       spec.putObject("affinity")
           .putObject("nodeAffinity")
           .putObject("requiredDuringSchedulingIgnoredDuringExecution")
-          .set("nodeSelectorTerms", parsed(pick(TERMS)));
+          .set("nodeSelectorTerms", json(pick(TERMS)));
     }
     return pod;
   }
@@ -120,7 +120,7 @@ final class RandomPods {
       }
       var env = new ArrayList<JsonNode>();
       for (int i = random.nextInt(4); i > 0; i--) {
-        JsonNode variable = parsed(pick(VARIABLES));
+        JsonNode variable = json(pick(VARIABLES));
         if (env.stream().noneMatch(e -> e.path("name").equals(variable.path("name")))) {
           env.add(variable);
         }
@@ -131,8 +131,8 @@ final class RandomPods {
       if (random.nextInt(6) == 0) {
         container
             .putArray("volumeMounts")
-            .add(parsed("{'name':'v','mountPath':'/var/run/nvidia-container-devices/all'}"))
-            .add(parsed("{'name':'w','mountPath':'/data'}"));
+            .add(json("{'name':'v','mountPath':'/var/run/nvidia-container-devices/all'}"))
+            .add(json("{'name':'w','mountPath':'/data'}"));
       }
     }
   }
@@ -168,16 +168,15 @@ final class RandomPods {
           ((ArrayNode) spec.path("containers"))
               .insert(
                   0,
-                  parsed(
-                      "{'name':'%s'}".formatted(number == 0 ? "istio-proxy" : "proxy" + number)));
+                  json("{'name':'%s'}".formatted(number == 0 ? "istio-proxy" : "proxy" + number)));
       case 1 ->
           ((ArrayNode) spec.path("containers"))
               .add(
-                  parsed(
+                  json(
                       "{'name':'agent%d','env':[{'name':'NVIDIA_VISIBLE_DEVICES','value':'all'}]}"
                           .formatted(number)));
       case 2 ->
-          spec.withArray("initContainers").insert(0, parsed("{'name':'wait%d'}".formatted(number)));
+          spec.withArray("initContainers").insert(0, json("{'name':'wait%d'}".formatted(number)));
       case 3 ->
           spec.withArray("initContainers")
               .addObject()
@@ -203,7 +202,7 @@ final class RandomPods {
       default ->
           first
               .withArray("env")
-              .insert(0, parsed("{'name':'INJECTED_%d','value':'1'}".formatted(number)));
+              .insert(0, json("{'name':'INJECTED_%d','value':'1'}".formatted(number)));
     }
     return pod;
   }
@@ -273,10 +272,6 @@ final class RandomPods {
         .filter(e -> e.path(key).equals(like.path(key)))
         .findFirst()
         .orElse(otherwise);
-  }
-
-  private static JsonNode parsed(String text) {
-    return json(text.replace('\'', '"'));
   }
 
   private String pick(List<String> of) {

@@ -104,7 +104,7 @@ class RestoredPodTest {
             apply(mutator(PlainRequests.GPUS).mutate(plain(1), cluster(List.of(LARGE))), plain(1));
     assertThat(replicas(stored)).isEqualTo("10");
     stored.withObject("/spec").put("schedulerName", "default-scheduler");
-    ((ObjectNode) stored.path("spec")).setAll((ObjectNode) Reviews.json(spec.replace('\'', '"')));
+    ((ObjectNode) stored.path("spec")).setAll((ObjectNode) Reviews.json(spec));
     Mutation mutation = mutator(PlainRequests.REPLICAS).mutate(stored, cluster(List.of(FOUR)));
     JsonNode restored = apply(mutation, stored);
     assertThat(replicas(restored)).isEqualTo("1");

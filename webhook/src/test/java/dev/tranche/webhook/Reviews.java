@@ -2,8 +2,10 @@ package dev.tranche.webhook;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import com.fasterxml.jackson.core.json.JsonReadFeature;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.tranche.webhook.compat.SharingSystem;
 import dev.tranche.webhook.guard.GuardMode;
@@ -25,7 +27,8 @@ import java.util.stream.Collectors;
 
 /** AdmissionReviews as the API server sends them, and pods made of less. */
 public final class Reviews {
-  public static final ObjectMapper JSON = new ObjectMapper();
+  public static final ObjectMapper JSON =
+      JsonMapper.builder().enable(JsonReadFeature.ALLOW_SINGLE_QUOTES).build();
 
   /** Where a pod has the terms of its required node affinity. */
   public static final String TERMS =
@@ -116,6 +119,7 @@ public final class Reviews {
     return (ObjectNode) json(new String(bytes(name), UTF_8)).at("/request/object");
   }
 
+  /** Strings may have single quotes. */
   public static JsonNode json(String text) {
     try {
       return JSON.readTree(text);
@@ -154,10 +158,7 @@ public final class Reviews {
   /** One container, main, with these annotations. */
   public static ObjectNode pod(Map<String, String> annotations) {
     ObjectNode pod =
-        (ObjectNode)
-            json(
-                "{'metadata':{'name':'p'},'spec':{'containers':[{'name':'main'}]}}"
-                    .replace('\'', '"'));
+        (ObjectNode) json("{'metadata':{'name':'p'},'spec':{'containers':[{'name':'main'}]}}");
     ObjectNode map = pod.withObject("/metadata/annotations");
     annotations.forEach(map::put);
     return pod;

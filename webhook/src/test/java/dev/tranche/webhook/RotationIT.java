@@ -1,6 +1,6 @@
 package dev.tranche.webhook;
 
-import static dev.tranche.webhook.Await.await;
+import static dev.tranche.process.Until.until;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.webhook.metrics.ReviewKind;
@@ -63,8 +63,8 @@ class RotationIT {
     api.createConfiguration(ReviewKind.GUARD_PATH);
     replicas.add(replica());
     replicas.add(replica());
-    await("the caBundle", () -> !api.caBundle().isEmpty());
-    await("both", () -> replicas.stream().allMatch(r -> r.port() > 0));
+    until("the caBundle", () -> !api.caBundle().isEmpty());
+    until("both", () -> replicas.stream().allMatch(r -> r.port() > 0));
 
     Deque<String> earlier = new ArrayDeque<>();
     while (bundles.size() < BUNDLES) {

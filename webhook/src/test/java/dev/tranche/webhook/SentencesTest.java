@@ -76,7 +76,7 @@ class SentencesTest {
 
     Mutation mutate() {
       ObjectNode pod = (ObjectNode) json("{\"metadata\":{}}");
-      JsonNode parsed = json(annotations.replace('\'', '"'));
+      JsonNode parsed = json(annotations);
       ObjectNode map = pod.withObject("/metadata/annotations");
       parsed.forEachEntry(
           (key, value) ->
@@ -87,7 +87,7 @@ class SentencesTest {
                   value));
       ObjectNode labelled = pod.withObject("/metadata").putObject("labels");
       labels.forEach(labelled::put);
-      pod.set("spec", json(spec.replace('\'', '"')));
+      pod.set("spec", json(spec));
       boolean plain =
           Stream.of("7", "300m", "0.5")
               .anyMatch(n -> spec.contains("'nvidia.com/gpu':'" + n + "'"));

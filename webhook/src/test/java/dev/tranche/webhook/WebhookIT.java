@@ -1,6 +1,6 @@
 package dev.tranche.webhook;
 
-import static dev.tranche.webhook.Await.await;
+import static dev.tranche.process.Until.until;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -61,10 +61,10 @@ class WebhookIT {
   @Test
   void review_isAnsweredOverTls_withACertificateThatTheCaBundleVerifies() throws Exception {
     assertThat(status("/healthz")).isEqualTo(200);
-    await(
+    until(
         "what is missing", () -> text("/readyz").contains("MutatingWebhookConfiguration tranche"));
     api.createConfiguration(ReviewKind.FRACTION_PATH);
-    await("readiness", () -> status("/readyz") == 200);
+    until("readiness", () -> status("/readyz") == 200);
     String bundle = api.caBundle();
     assertThat(bundle)
         .isEqualTo(
@@ -96,7 +96,7 @@ class WebhookIT {
   @Test
   void nodesAndRuntimeClass_areSeenAsTheyCome() throws Exception {
     api.createConfiguration(ReviewKind.FRACTION_PATH);
-    await("readiness", () -> status("/readyz") == 200);
+    until("readiness", () -> status("/readyz") == 200);
     assertThat(patch("deployment")).doesNotContain("runtimeClassName");
     client
         .resource(
@@ -108,8 +108,8 @@ class WebhookIT {
                 .build())
         .create();
     createLabelledNode();
-    await("the runtime class", () -> patch("deployment").contains("runtimeClassName"));
-    await("the node", () -> patch("deployment").contains("replicas-per-gpu\",\"value\":\"4\""));
+    until("the runtime class", () -> patch("deployment").contains("runtimeClassName"));
+    until("the node", () -> patch("deployment").contains("replicas-per-gpu\",\"value\":\"4\""));
     // Ours decides, also on a node without NVIDIA's label.
     client
         .nodes()
@@ -122,9 +122,9 @@ class WebhookIT {
                     .addToLabels("tranche.dev/replicas-per-gpu", "5")
                     .endMetadata()
                     .build());
-    await("its report", () -> patch("deployment").contains("replicas-per-gpu\",\"value\":\"5\""));
+    until("its report", () -> patch("deployment").contains("replicas-per-gpu\",\"value\":\"5\""));
     client.nodes().withName("gpu-1").delete();
-    await("its end", () -> patch("deployment").contains("replicas-per-gpu\",\"value\":\"10\""));
+    until("its end", () -> patch("deployment").contains("replicas-per-gpu\",\"value\":\"10\""));
   }
 
   private void createLabelledNode() {
@@ -143,7 +143,7 @@ class WebhookIT {
   @Test
   void nodeThatBeginsToOfferGpus_isNoForeignOneYet_butOneOfTheFirstListIs() {
     api.createConfiguration(ReviewKind.FRACTION_PATH);
-    await("readiness", () -> status("/readyz") == 200);
+    until("readiness", () -> status("/readyz") == 200);
     client
         .resource(
             new NodeBuilder()
@@ -156,22 +156,22 @@ class WebhookIT {
                 .build())
         .create();
     createLabelledNode();
-    await("both nodes", () -> text("/metrics").contains("tranche_webhook_nodes 1.0"));
+    until("both nodes", () -> text("/metrics").contains("tranche_webhook_nodes 1.0"));
     client.nodes().withName("gpu-1").delete();
-    await("its end", () -> text("/metrics").contains("tranche_webhook_nodes 0.0"));
+    until("its end", () -> text("/metrics").contains("tranche_webhook_nodes 0.0"));
     assertThat(patch("plain-gpu")).contains("schedulerName");
     webhook.stop();
     start();
-    await("readiness", () -> status("/readyz") == 200);
+    until("readiness", () -> status("/readyz") == 200);
     assertThat(patch("plain-gpu")).doesNotContain("schedulerName");
     client.nodes().withName("aci-1").delete();
-    await("its end", () -> patch("plain-gpu").contains("schedulerName"));
+    until("its end", () -> patch("plain-gpu").contains("schedulerName"));
   }
 
   @Test
   void path_saysWhatAPlainNumberCounts() {
     api.createConfiguration(ReviewKind.FRACTION_PATH);
-    await("readiness", () -> status("/readyz") == 200);
+    until("readiness", () -> status("/readyz") == 200);
     assertThat(patch(ReviewKind.FRACTION_PATH, "plain-gpu")).doesNotContain("gpus-requested");
     assertThat(patch(FractionHandler.PATH_PLAIN_GPUS, "plain-gpu")).contains("gpus-requested");
     assertThat(patch(FractionHandler.PATH_UNCHANGED, "plain-gpu"))
@@ -182,7 +182,7 @@ class WebhookIT {
   @Test
   void caBundle_isPutBack_whenSomebodyTakesItAway() {
     api.createConfiguration(ReviewKind.FRACTION_PATH);
-    await("readiness", () -> status("/readyz") == 200);
+    until("readiness", () -> status("/readyz") == 200);
     String before = api.caBundle();
     client
         .admissionRegistration()
@@ -198,13 +198,13 @@ class WebhookIT {
                     .endClientConfig()
                     .endWebhook()
                     .build());
-    await("the caBundle", () -> api.caBundle().equals(before));
+    until("the caBundle", () -> api.caBundle().equals(before));
   }
 
   @Test
   void renewedCertificate_isServed_withoutARestart() throws Exception {
     api.createConfiguration(ReviewKind.FRACTION_PATH);
-    await("readiness", () -> status("/readyz") == 200);
+    until("readiness", () -> status("/readyz") == 200);
     String bundle = api.caBundle();
     String first = servedCertificate(bundle);
     // The certificate is made anew when somebody empties the Secret, as when its time has come.
@@ -213,14 +213,14 @@ class WebhookIT {
         .inNamespace(MockApi.NAMESPACE)
         .withName("tranche-webhook-tls")
         .edit(secret -> new SecretBuilder(secret).withData(Map.of()).build());
-    await("another certificate", () -> !servedCertificate(bundle).equals(first));
+    until("another certificate", () -> !servedCertificate(bundle).equals(first));
     assertThat(review(bundle, "deployment").at("/response/allowed").asBoolean()).isTrue();
   }
 
   @Test
   void bodies_thatAreNoReviews_areRefused() throws Exception {
     api.createConfiguration(ReviewKind.FRACTION_PATH);
-    await("readiness", () -> status("/readyz") == 200);
+    until("readiness", () -> status("/readyz") == 200);
     assertThat(post(api.caBundle(), Buffer.buffer("{}")).status()).isEqualTo(400);
     assertThat(post(api.caBundle(), Buffer.buffer("a=b")).status()).isEqualTo(400);
     assertThat(post(api.caBundle(), Buffer.buffer(new byte[(4 << 20) + 1])).status())

@@ -4,8 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.api.Demand;
 import dev.tranche.api.Names;
-import dev.tranche.extender.ledger.GpuFacts;
 import dev.tranche.extender.ledger.PodFacts;
+import dev.tranche.extender.ledger.TestFacts;
 import io.fabric8.kubernetes.api.model.Event;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -29,7 +29,8 @@ class OutdatedSharesTest {
           PodRules.outdatedShare(
               () -> {
                 gpusRead++;
-                return IntStream.of(replicas).mapToObj(OutdatedSharesTest::gpu);
+                return IntStream.of(replicas)
+                    .mapToObj(of -> TestFacts.gpu("GPU-" + of, 0, of, 10L << 30));
               }),
           events);
 
@@ -115,21 +116,5 @@ class OutdatedSharesTest {
     look(0, List.of(pod("a", 10)), 4);
     look(PodRules.OUTDATED_AFTER_MS, List.of(pod("a", 10)), 4);
     assertThat(created).isEmpty();
-  }
-
-  private static GpuFacts gpu(int replicas) {
-    return new GpuFacts(
-        "GPU-" + replicas,
-        0,
-        "Tesla T4",
-        Names.RESOURCE,
-        replicas,
-        10L << 30,
-        true,
-        "",
-        0,
-        "",
-        0,
-        Map.of());
   }
 }

@@ -3,7 +3,6 @@ package dev.tranche.extender.controller;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.api.Names;
-import dev.tranche.extender.ledger.GpuFacts;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.ledger.TestFacts;
 import io.fabric8.kubernetes.api.model.Event;
@@ -22,12 +21,9 @@ final class UnknownUuidsTest {
       new PodScan(
           rig.context,
           () -> pods,
-          PodRules.unknownUuid(() -> uuids.stream().map(UnknownUuidsTest::gpu)),
+          PodRules.unknownUuid(
+              () -> uuids.stream().map(uuid -> TestFacts.gpu(uuid, 0, 10, 1L << 30))),
           events);
-
-  private static GpuFacts gpu(String uuid) {
-    return new GpuFacts(uuid, 0, "T4", Names.RESOURCE, 10, 1L << 30, true, "", 0, "", 0, Map.of());
-  }
 
   private void pod(String name, String list) {
     pods.add(TestFacts.pod(name, null, Map.of(Names.GPU_UUID, list)));

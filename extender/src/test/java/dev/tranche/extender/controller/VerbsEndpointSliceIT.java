@@ -1,6 +1,6 @@
 package dev.tranche.extender.controller;
 
-import static dev.tranche.extender.Until.until;
+import static dev.tranche.process.Until.until;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.fabric8.kubernetes.api.model.ServiceBuilder;

@@ -1,6 +1,6 @@
 package dev.tranche.extender.http;
 
-import static dev.tranche.extender.Until.until;
+import static dev.tranche.process.Until.until;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.process.loop.Loop;

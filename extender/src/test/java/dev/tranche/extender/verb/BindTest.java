@@ -2,12 +2,12 @@ package dev.tranche.extender.verb;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.tranche.api.Names;
 import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.ledger.GpuFacts;
 import dev.tranche.extender.ledger.Hold;
 import dev.tranche.extender.ledger.NodeFacts;
 import dev.tranche.extender.ledger.NodeState;
+import dev.tranche.extender.ledger.TestFacts;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.state.ApiServer;
 import dev.tranche.extender.state.ReadinessGate;
@@ -152,20 +152,7 @@ final class BindTest {
   private void reportGpus(int clientsMax, int... replicas) {
     var gpus = new ArrayList<GpuFacts>();
     for (int i = 0; i < replicas.length; i++) {
-      gpus.add(
-          new GpuFacts(
-              "a" + i,
-              i,
-              "T4",
-              Names.RESOURCE,
-              replicas[i],
-              1L << 34,
-              true,
-              "",
-              clientsMax,
-              "",
-              0,
-              Map.of()));
+      gpus.add(TestFacts.mpsGpu("a" + i, i, replicas[i], 1L << 34, clientsMax));
     }
     var state = new NodeState(true, gpus, Map.of(), true, Map.of(), List.of());
     world.state.reported(new Event.Reported("a", state, OptionalLong.of(0)), Map.of());

@@ -5,9 +5,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.tranche.api.Demand;
 import dev.tranche.api.Names;
 import dev.tranche.extender.ledger.Event;
-import dev.tranche.extender.ledger.GpuFacts;
 import dev.tranche.extender.ledger.NodeState;
 import dev.tranche.extender.ledger.PodFacts;
+import dev.tranche.extender.ledger.TestFacts;
 import dev.tranche.extender.load.Readings;
 import dev.tranche.extender.placement.GpuView;
 import dev.tranche.extender.score.Policy;
@@ -47,20 +47,7 @@ final class EarlierReplicasTest {
    * @param uses what the pod uses
    */
   private void report(int replicas, int withheld, int held, int grantedOf, long uses) {
-    var facts =
-        new GpuFacts(
-            UUID,
-            0,
-            "H100",
-            Names.RESOURCE,
-            replicas,
-            80 * GIB,
-            true,
-            "",
-            0,
-            "",
-            withheld,
-            Map.of());
+    var facts = TestFacts.gpu(UUID, 0, replicas, 80 * GIB, withheld);
     var grant = new NodeState.Grant(grantedOf, grantedOf != replicas);
     var state =
         new NodeState(

@@ -58,8 +58,7 @@ final class PreemptTest {
 
   @Test
   void podOfNoLowerPriority_isNoVictim() {
-    bound("x", 10, "a", "a0", 100);
-    bound("y", 10, "a", "a1", 100);
+    fill(100, 100);
     assertThat(victims(urgent(5), Map.of("a", offered("x")))).isEmpty();
   }
 
@@ -67,19 +66,6 @@ final class PreemptTest {
   @Test
   void nodeWithoutVictims_isDropped() {
     assertThat(victims(urgent(5), Map.of("b", offered()))).isEmpty();
-  }
-
-  /** kube-scheduler 1.38 proposes such nodes, too. */
-  @Test
-  void nodesWithoutVictims_doNotTakeThePlacesOfOthers() {
-    bound("x", 10, "a", "a0", 0);
-    bound("y", 10, "a", "a1", 100);
-    var proposed = new LinkedHashMap<String, VictimUids>();
-    for (int i = 0; i < 2 * Preempt.NODES_MAX; i++) {
-      proposed.put("empty-" + i, offered());
-    }
-    proposed.put("a", offered("x"));
-    assertThat(victims(urgent(5), proposed)).containsOnlyKeys("a");
   }
 
   @Test
@@ -94,8 +80,7 @@ final class PreemptTest {
 
   @Test
   void victims_thatHoldNoGpu_stayAsOffered() {
-    bound("x", 10, "a", "a0", 0);
-    bound("y", 10, "a", "a1", 100);
+    fill(0, 100);
     assertThat(victims(urgent(5), Map.of("a", offered("x", "cpu-hog"))))
         .containsEntry("a", offered("x", "cpu-hog"));
     // A GPU is free as it is: the dry run evicts for something else.
@@ -116,11 +101,7 @@ final class PreemptTest {
 
   @Test
   void gpu_isHeldForTheNominatedPodUntilItFits() {
-    bound("x", 10, "a", "a0", 0);
-    bound("y", 10, "a", "a1", 100);
-    victims(urgent(5), Map.of("a", offered("x")));
-    addPod(urgent(5).with(preemptionInfo(50, "a")));
-    world.state.apply(new Event.PodGone("x", "ns/x"));
+    evictX(100);
     // Those that come first do not take what was freed, unless they are worth more.
     assertThat(nodes(FakeWorld.pod("q", 6), "a")).isEmpty();
     assertThat(nodes(FakeWorld.pod("q", 5), "a")).containsExactly("a");
@@ -136,11 +117,7 @@ final class PreemptTest {
    */
   @Test
   void victimsThatAreGone_areNotFollowedByOthers() {
-    bound("x", 10, "a", "a0", 0);
-    bound("y", 10, "a", "a1", 1);
-    victims(urgent(5), Map.of("a", offered("x")));
-    addPod(urgent(5).with(preemptionInfo(50, "a")));
-    world.state.apply(new Event.PodGone("x", "ns/x"));
+    evictX(1);
     assertThat(victims(urgent(5), Map.of("a", offered("y")))).isEmpty();
     assertThat(victims(urgent(5), Map.of("a", offered("y", "cpu-hog"))))
         .containsExactly(Map.entry("a", offered("cpu-hog")));
@@ -150,13 +127,9 @@ final class PreemptTest {
   /** kube-scheduler has not seen it yet. To delete them again would keep the pod from waking. */
   @Test
   void victimsThatAreGone_areNotNamedAgain_norPodsOfAnotherNode() {
-    bound("x", 10, "a", "a0", 0);
-    bound("y", 10, "a", "a1", 100);
     bound("z", 10, "b", "b0", 0);
     bound("w", 10, "b", "b1", 100);
-    victims(urgent(5), Map.of("a", offered("x")));
-    addPod(urgent(5).with(preemptionInfo(50, "a")));
-    world.state.apply(new Event.PodGone("x", "ns/x"));
+    evictX(100);
     assertThat(victims(urgent(5), Map.of("a", offered("x")))).isEmpty();
     assertThat(victims(urgent(5), Map.of("a", offered("x"), "b", offered("z")))).isEmpty();
     assertThat(victims(urgent(5), Map.of("a", offered("x", "cpu-hog"), "b", offered("z"))))
@@ -167,11 +140,7 @@ final class PreemptTest {
   /** Later it has seen it, and evicts for something that is not known here. */
   @Test
   void offer_isAnswered_onceKubeSchedulerHasSeenThatTheVictimsAreGone() {
-    bound("x", 10, "a", "a0", 0);
-    bound("y", 10, "a", "a1", 1);
-    victims(urgent(5), Map.of("a", offered("x")));
-    addPod(urgent(5).with(preemptionInfo(50, "a")));
-    world.state.apply(new Event.PodGone("x", "ns/x"));
+    evictX(1);
     assertThat(victims(urgent(5), Map.of("a", offered("y")))).isEmpty();
     world.nowMs += 10_001;
     world.tick();
@@ -277,8 +246,7 @@ final class PreemptTest {
   /** As Kubernetes 1.38 offers them, where only single GPUs are too full. */
   @Test
   void nodesWithoutProposedVictims_doNotCrowdOutOthers_andComeAfterThem() {
-    bound("x", 10, "a", "a0", 0);
-    bound("y", 10, "a", "a1", 0);
+    fill(0, 0);
     bound("z", 6, "b", "b0", 0);
     bound("w", 6, "b", "b1", 0);
     var offered = new LinkedHashMap<String, VictimUids>();
@@ -294,8 +262,7 @@ final class PreemptTest {
 
   @Test
   void hold_endsAfterItsTenMinutes_whateverEventsCome() {
-    bound("x", 10, "a", "a0", 0);
-    bound("y", 10, "a", "a1", 100);
+    fill(0, 100);
     victims(urgent(5), Map.of("a", offered("x")));
     PodFacts nominated = urgent(5).with(preemptionInfo(50, "a"));
     long stepMs = Timing.DEFAULT.tentativeMs() / 3;
@@ -316,8 +283,7 @@ final class PreemptTest {
   /** An error that filter answers clears the nomination. */
   @Test
   void whileTheFirstVictimsEnd_noPodOfAnotherNodeIsEvicted() {
-    bound("x", 10, "a", "a0", 0);
-    bound("y", 10, "a", "a1", 1);
+    fill(0, 1);
     bound("z", 10, "b", "b0", 0);
     bound("w", 10, "b", "b1", 100);
     victims(urgent(5), Map.of("a", offered("x")));
@@ -341,8 +307,7 @@ final class PreemptTest {
   /** Nobody asks for the pod meanwhile: kube-scheduler waits until the victims are gone. */
   @Test
   void hold_lastsWhileItsVictimsEnd() {
-    bound("x", 10, "a", "a0", 0);
-    bound("y", 10, "a", "a1", 100);
+    fill(0, 100);
     victims(urgent(5), Map.of("a", offered("x")));
     addPod(urgent(5).with(preemptionInfo(50, "a")));
     terminates("x", world.nowMs + 2 * Timing.DEFAULT.terminatingMs());
@@ -360,8 +325,7 @@ final class PreemptTest {
 
   @Test
   void podOfALongGracePeriod_isAVictim_untilItShouldHaveEnded() {
-    bound("x", 10, "a", "a0", 0);
-    bound("y", 10, "a", "a1", 0);
+    fill(0, 0);
     long graceMs = 4 * Timing.DEFAULT.terminatingMs();
     terminates("x", world.nowMs + graceMs);
     world.nowMs += graceMs;
@@ -376,8 +340,7 @@ final class PreemptTest {
   /** It may have seen that neither of them goes yet, and offers whom it likes among equals. */
   @Test
   void victimsThatStillRun_areNamedAgain_whateverTheNextDryRunOffers() {
-    bound("x", 10, "a", "a0", 0);
-    bound("y", 10, "a", "a1", 0);
+    fill(0, 0);
     assertThat(victims(urgent(5), Map.of("a", offered("y"))))
         .containsExactly(Map.entry("a", offered("y")));
     assertThat(victims(urgent(5), Map.of("a", offered("x"))))
@@ -389,8 +352,7 @@ final class PreemptTest {
 
   @Test
   void hold_movesToTheNodeThatIsNominated_andEndsWithAnother() {
-    bound("x", 10, "a", "a0", 0);
-    bound("y", 10, "a", "a1", 0);
+    fill(0, 0);
     bound("z", 10, "b", "b0", 1);
     bound("w", 10, "b", "b1", 1);
     victims(urgent(5), Map.of("a", offered("x"), "b", offered("z")));
@@ -407,8 +369,7 @@ final class PreemptTest {
   /** kube-scheduler clears the nomination whenever filter answers an Error. */
   @Test
   void hold_outlivesAClearedNomination_whileItsPodIsFiltered_butNotForEver() {
-    bound("x", 10, "a", "a0", 0);
-    bound("y", 10, "a", "a1", 100);
+    fill(0, 100);
     victims(urgent(5), Map.of("a", offered("x")));
     addPod(urgent(5).with(preemptionInfo(50, "a")));
     addPod(urgent(5));
@@ -426,8 +387,7 @@ final class PreemptTest {
 
   @Test
   void hold_ofAClearedNomination_endsAtLast_howeverOftenItsPodIsFiltered() {
-    bound("x", 10, "a", "a0", 0);
-    bound("y", 10, "a", "a1", 100);
+    fill(0, 100);
     victims(urgent(5), Map.of("a", offered("x")));
     addPod(urgent(5).with(preemptionInfo(50, "a")));
     addPod(urgent(5));
@@ -443,8 +403,7 @@ final class PreemptTest {
 
   @Test
   void hold_thatIsNeverNominated_expires() {
-    bound("x", 10, "a", "a0", 0);
-    bound("y", 10, "a", "a1", 100);
+    fill(0, 100);
     victims(urgent(5), Map.of("a", offered("x")));
     world.nowMs += Timing.DEFAULT.tentativeMs();
     world.tick();
@@ -453,8 +412,7 @@ final class PreemptTest {
 
   @Test
   void hold_outlivesAnotherFilter() {
-    bound("x", 10, "a", "a0", 0);
-    bound("y", 10, "a", "a1", 100);
+    fill(0, 100);
     victims(urgent(5), Map.of("a", offered("x")));
     filter.filter(urgent(5), List.of("a"), false);
     assertThat(heldOn()).isEqualTo("a");
@@ -462,8 +420,7 @@ final class PreemptTest {
 
   @Test
   void roomOfAPodThatTerminates_isTransient_butNotForEver() {
-    bound("x", 10, "a", "a0", 0);
-    bound("y", 10, "a", "a1", 0);
+    fill(0, 0);
     PodFacts x = world.ledger.pod("x").orElseThrow();
     addPod(x.with(new PreemptionInfo(0, Map.of(), 1, true, null)));
     assertThat(filter.filter(FakeWorld.pod("q", 5), List.of("a"), false))
@@ -552,6 +509,20 @@ final class PreemptTest {
 
   private static VictimUids offered(String... uids) {
     return new VictimUids(List.of(uids), 0);
+  }
+
+  /** For a pod that is nominated to node a. */
+  private void evictX(int priorityOfY) {
+    fill(0, priorityOfY);
+    victims(urgent(5), Map.of("a", offered("x")));
+    addPod(urgent(5).with(preemptionInfo(50, "a")));
+    world.state.apply(new Event.PodGone("x", "ns/x"));
+  }
+
+  /** Each GPU of node a has a pod of all its replicas: x on a0, y on a1. */
+  private void fill(int priorityOfX, int priorityOfY) {
+    bound("x", 10, "a", "a0", priorityOfX);
+    bound("y", 10, "a", "a1", priorityOfY);
   }
 
   private static PodFacts urgent(int replicas) {

@@ -1,6 +1,6 @@
 package dev.tranche.extender.watch;
 
-import static dev.tranche.extender.Until.until;
+import static dev.tranche.process.Until.until;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.extender.PlainApi;

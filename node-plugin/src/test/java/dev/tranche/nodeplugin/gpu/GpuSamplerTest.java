@@ -2,7 +2,6 @@ package dev.tranche.nodeplugin.gpu;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.tranche.nodeplugin.LoggedLines;
 import dev.tranche.nodeplugin.gpu.FailingMachine.Board;
 import dev.tranche.nodeplugin.gpu.FailingMachine.State;
 import dev.tranche.nodeplugin.health.Health;
@@ -10,6 +9,7 @@ import dev.tranche.nodeplugin.health.HealthOptions;
 import dev.tranche.nodeplugin.health.XidPolicy;
 import dev.tranche.nodeplugin.metrics.NodeMetrics;
 import dev.tranche.nodeplugin.usage.UsageReader;
+import dev.tranche.process.log.Logged;
 import java.nio.file.Path;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -57,20 +57,17 @@ class GpuSamplerTest {
 
   @Test
   void gpusThatDoNotTellWhoTheyAre_areLoggedOnceEach() {
-    List<String> lines =
-        LoggedLines.of(
-            GpuWatch.class,
-            () -> {
-              for (String uuid : List.of("GPU-a", "GPU-b")) {
-                Board silent = new Board(uuid);
-                silent.state = State.LOST;
-                machine.listed.add(silent);
-              }
-              for (int i = 0; i < 5; i++) {
-                watch.open(machine);
-              }
-            });
-    assertThat(lines).hasSize(2);
+    try (var logged = Logged.by(GpuWatch.class)) {
+      for (String uuid : List.of("GPU-a", "GPU-b")) {
+        Board silent = new Board(uuid);
+        silent.state = State.LOST;
+        machine.listed.add(silent);
+      }
+      for (int i = 0; i < 5; i++) {
+        watch.open(machine);
+      }
+      assertThat(logged.messages()).hasSize(2);
+    }
   }
 
   @Test

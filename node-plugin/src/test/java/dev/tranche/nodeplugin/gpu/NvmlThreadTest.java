@@ -1,6 +1,6 @@
 package dev.tranche.nodeplugin.gpu;
 
-import static dev.tranche.nodeplugin.Eventually.eventually;
+import static dev.tranche.process.Until.until;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.nodeplugin.gpu.FailingMachine.Board;
@@ -51,7 +51,7 @@ class NvmlThreadTest {
             watchdogMs::get,
             new Samples(later))) {
       thread.start();
-      eventually("the restart has failed", () -> gone);
+      until("the restart has failed", () -> gone);
       assertThat(thread.failure()).isEmpty();
       watchdogMs.addAndGet(31_000);
       assertThat(thread.failure().isPresent()).isEqualTo(soon);

@@ -1,6 +1,6 @@
 package dev.tranche.nodeplugin.kubelet;
 
-import static dev.tranche.nodeplugin.Eventually.eventually;
+import static dev.tranche.process.Until.until;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.api.kubelet.Empty;
@@ -16,7 +16,6 @@ import io.vertx.grpc.common.GrpcStatus;
 import io.vertx.grpc.server.GrpcServer;
 import io.vertx.grpc.server.StatusException;
 import java.nio.file.Path;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -32,13 +31,11 @@ class UnaryCallIT {
     settled(vertx.close());
   }
 
-  private static Throwable settled(Future<?> future) throws Exception {
+  private static Throwable settled(Future<?> future) {
     return future
         .map(done -> (Throwable) new AssertionError("succeeded"))
         .recover(Future::succeededFuture)
-        .toCompletionStage()
-        .toCompletableFuture()
-        .get(30, TimeUnit.SECONDS);
+        .await();
   }
 
   private Path serve(GrpcServer kubelet) throws Exception {
@@ -76,7 +73,7 @@ class UnaryCallIT {
                     PodResourcesListerGrpcService.List,
                     request -> request.errorHandler(error -> cancelled.incrementAndGet())));
     assertThat(settled(new PodResourcesClient(vertx, socket).list(200))).isNotNull();
-    eventually("the kubelet need not go on", () -> cancelled.get() == 1);
+    until("the kubelet need not go on", () -> cancelled.get() == 1);
   }
 
   private Future<?> register(Path socket) {

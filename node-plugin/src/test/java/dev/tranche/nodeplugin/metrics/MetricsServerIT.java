@@ -1,9 +1,9 @@
 package dev.tranche.nodeplugin.metrics;
 
+import static dev.tranche.process.Until.until;
 import static java.nio.charset.StandardCharsets.US_ASCII;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.tranche.nodeplugin.Eventually;
 import dev.tranche.process.listen.LimitedTransport;
 import dev.tranche.process.ops.Probe;
 import dev.tranche.process.settings.HostPort;
@@ -45,7 +45,7 @@ class MetricsServerIT {
     for (int i = 0; i < ATTEMPTS; i++) {
       idle.add(connect("127.0.0.2", port));
     }
-    Eventually.eventually("16 are served", () -> metrics.scrape().contains(FULL));
+    until("16 are served", () -> metrics.scrape().contains(FULL));
     assertThat(page(port)).contains("tranche_node_connections{port=\"metrics\"} 17.0");
   }
 

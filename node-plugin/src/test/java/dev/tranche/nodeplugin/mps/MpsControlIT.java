@@ -1,6 +1,6 @@
 package dev.tranche.nodeplugin.mps;
 
-import static dev.tranche.nodeplugin.Eventually.eventually;
+import static dev.tranche.process.Until.until;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.nodeplugin.FakeMps;
@@ -106,19 +106,19 @@ class MpsControlIT {
             (name, help) -> {});
     Thread thread = Thread.ofPlatform().start(() -> run(control));
     try {
-      eventually("it serves", control::serving);
+      until("it serves", control::serving);
       nvml.failing = true;
       Path status = folder.resolve("mps/.status");
-      eventually("it says so", () -> Files.exists(status));
+      until("it says so", () -> Files.exists(status));
       for (int beats = 0; beats < 3; beats++) {
         Object before = FakeMps.modified(status);
-        eventually("it goes on", () -> !FakeMps.modified(status).equals(before));
+        until("it goes on", () -> !FakeMps.modified(status).equals(before));
       }
       assertThat(mps.commandCount("quit")).isZero();
       assertThat(control.serving()).isTrue();
       assertThat(nvml.opened).hasValue(1);
       mps.killControl();
-      eventually("NVML is opened anew", () -> nvml.opened.get() > 1);
+      until("NVML is opened anew", () -> nvml.opened.get() > 1);
     } finally {
       control.stop();
       thread.join();

@@ -1,12 +1,12 @@
 package dev.tranche.nodeplugin.nvml;
 
-import static dev.tranche.nodeplugin.Eventually.eventually;
 import static dev.tranche.nodeplugin.FakeNvml.gpu;
+import static dev.tranche.process.Until.until;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.InstanceOfAssertFactories.STRING;
 
 import dev.tranche.nodeplugin.FakeNvml;
-import dev.tranche.nodeplugin.LoggedLines;
+import dev.tranche.process.log.Logged;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Supplier;
@@ -37,7 +37,7 @@ class GpmIT {
   }
 
   private static Gpm values(Supplier<GpuReading> read) {
-    eventually("values of GPM", () -> !read.get().gpm().equals(Gpm.UNKNOWN));
+    until("values of GPM", () -> !read.get().gpm().equals(Gpm.UNKNOWN));
     return read.get().gpm();
   }
 
@@ -50,7 +50,7 @@ class GpmIT {
       assertThat(nvml.read(0).smPercent()).isEqualTo(98);
       fake.state(gpu(0, "gpm=1"), gpu(1, "gpm=1 gpm_sm=5"));
       Gpm idle = new Gpm(0, 0, 0, 0, 0);
-      eventually("idle", () -> nvml.read(0).gpm().equals(idle));
+      until("idle", () -> nvml.read(0).gpm().equals(idle));
       assertThat(values(() -> nvml.read(1)).smPercent()).isEqualTo(5);
     }
   }
@@ -72,19 +72,16 @@ class GpmIT {
   void gpuThatSaysItHasGpmButFails_hasNoneNow_andIsTriedAgainAfterAMinute() throws Exception {
     fake.state(gpu(0, BUSY), "answer function=nvmlGpmSampleGet code=999");
     try (Nvml nvml = open()) {
-      List<String> lines =
-          LoggedLines.of(
-              NvmlGpm.class,
-              () -> {
-                for (int minute = 0; minute < 3; minute++) {
-                  assertThat(nvml.read(0).gpm()).isEqualTo(Gpm.UNKNOWN);
-                  addedMs.addAndGet(NvmlGpm.RETRY_MS);
-                }
-                assertThat(nvml.read(0).smPercent()).isEqualTo(98);
-              });
-      assertThat(lines)
-          .singleElement(STRING)
-          .startsWith("GPU 0 says that it has GPM but gives no sample: Unknown Error");
+      try (var logged = Logged.by(NvmlGpm.class)) {
+        for (int minute = 0; minute < 3; minute++) {
+          assertThat(nvml.read(0).gpm()).isEqualTo(Gpm.UNKNOWN);
+          addedMs.addAndGet(NvmlGpm.RETRY_MS);
+        }
+        assertThat(nvml.read(0).smPercent()).isEqualTo(98);
+        assertThat(logged.messages())
+            .singleElement(STRING)
+            .startsWith("GPU 0 says that it has GPM but gives no sample: Unknown Error");
+      }
       fake.state(gpu(0, BUSY));
       addedMs.addAndGet(NvmlGpm.RETRY_MS / 2);
       assertThat(nvml.read(0).gpm()).isEqualTo(Gpm.UNKNOWN);
@@ -100,7 +97,7 @@ class GpmIT {
       values(() -> nvml.read(0));
       for (String function : List.of("nvmlGpmMetricsGet", "nvmlGpmSampleGet")) {
         fake.state(gpu(0, BUSY), gpu(1, BUSY), "answer function=" + function + " code=4 gpu=0");
-        eventually("no GPM", () -> nvml.read(0).gpm().equals(Gpm.UNKNOWN));
+        until("no GPM", () -> nvml.read(0).gpm().equals(Gpm.UNKNOWN));
         assertThat(nvml.read(0).smPercent()).isEqualTo(98);
         assertThat(values(() -> nvml.read(1))).isEqualTo(BUSY_VALUES);
         fake.state(gpu(0, BUSY), gpu(1, BUSY));

@@ -2,16 +2,16 @@ package dev.tranche.process.listen;
 
 import static java.nio.charset.StandardCharsets.US_ASCII;
 
+import dev.tranche.process.log.Logged;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.net.InetAddress;
 import java.net.Socket;
 import java.util.List;
-import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.logging.Handler;
+import java.util.Objects;
+import java.util.logging.Level;
 import java.util.logging.LogRecord;
-import java.util.logging.Logger;
 
 /** A gRPC call whose client takes no data, and the exceptions that HTTP/2 logs meanwhile. */
 public final class StalledCall {
@@ -22,32 +22,11 @@ public final class StalledCall {
   /** One message, which is empty, and the end of the call. */
   private static final byte[] EMPTY_MESSAGE = {0, 0, 5, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0};
 
-  private final List<Throwable> logged = new CopyOnWriteArrayList<>();
-
-  /** Held, since loggers are only weakly referenced. */
-  private final Logger http2 = Logger.getLogger("io.netty.handler.codec.http2");
-
-  public StalledCall() {
-    http2.addHandler(
-        new Handler() {
-          @Override
-          public void publish(LogRecord logRecord) {
-            if (logRecord.getThrown() != null) {
-              logged.add(logRecord.getThrown());
-            }
-          }
-
-          @Override
-          public void flush() {}
-
-          @Override
-          public void close() {}
-        });
-  }
+  private final Logged http2 = new Logged("io.netty.handler.codec.http2", Level.WARNING);
 
   /** Returns what HTTP/2 has logged, on any connection. */
   public List<Throwable> logged() {
-    return logged;
+    return http2.records().stream().map(LogRecord::getThrown).filter(Objects::nonNull).toList();
   }
 
   /**

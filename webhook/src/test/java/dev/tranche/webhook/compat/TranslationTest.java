@@ -45,7 +45,7 @@ class TranslationTest {
   @Test
   void kai_fraction_devicesAndContainer_becomeOurs_andTheirsStay() {
     Mutation mutation = mutate(KAI);
-    JsonNode after = apply(mutation, pod(KAI));
+    JsonNode after = apply(mutation, json(KAI));
     assertThat(annotation(after, "gpu-fraction")).isEqualTo("0.3");
     assertThat(annotation(after, "gpu-count")).isEqualTo("2");
     assertThat(annotation(after, "gpu-container")).isEqualTo("b");
@@ -59,7 +59,7 @@ class TranslationTest {
 
   @Test
   void kai_memory_isInMib() {
-    JsonNode after = apply(mutate(kaiMemory("4096")), pod(kaiMemory("4096")));
+    JsonNode after = apply(mutate(kaiMemory("4096")), json(kaiMemory("4096")));
     assertThat(annotation(after, "gpu-memory")).isEqualTo("4096Mi");
     assertThat(denial(mutate(kaiMemory("4Gi")))).contains("is not a number of MiB");
   }
@@ -67,7 +67,7 @@ class TranslationTest {
   @Test
   void hami_memoryOnSeveralGpus_becomesOurs_andItsResourcesGo() {
     Mutation mutation = mutate(HAMI);
-    JsonNode after = apply(mutation, pod(HAMI));
+    JsonNode after = apply(mutation, json(HAMI));
     assertThat(annotation(after, "gpu-memory.a")).isEqualTo("4096Mi");
     assertThat(annotation(after, "gpu-count")).isEqualTo("2");
     for (String section : List.of("limits", "requests")) {
@@ -85,7 +85,7 @@ class TranslationTest {
   @Test
   void hami_coresAlone_areAWholeGpu() {
     String text = hami("'nvidia.com/gpucores':25", "");
-    JsonNode after = apply(mutate(text), pod(text));
+    JsonNode after = apply(mutate(text), json(text));
     assertThat(annotation(after, "gpu-fraction.a")).isEqualTo("1");
     assertThat(replicas(after)).isEqualTo("10");
     assertThat(mutate(after)).matches(Reviews::changesNothing);
@@ -99,14 +99,14 @@ class TranslationTest {
             "'nvidia.com/gpucores':50",
             "'hami.io/gpu-scheduler-policy':'binpack%s'".formatted(",spread".repeat(1_000)));
     var messages = new Messages();
-    Translation.of(new PodView(pod(text)), Set.of(SharingSystem.HAMI), "nvidia.com/gpu", messages);
+    Translation.of(new PodView(json(text)), Set.of(SharingSystem.HAMI), "nvidia.com/gpu", messages);
     assertThat(messages.denial().message()).containsOnlyOnce("keep one of them");
   }
 
   @Test
   void hami_percentages_areFractions() {
     String text = hami("'nvidia.com/gpumem-percentage':25", "");
-    JsonNode after = apply(mutate(text), pod(text));
+    JsonNode after = apply(mutate(text), json(text));
     assertThat(annotation(after, "gpu-fraction.a")).isEqualTo("25%");
     assertThat(replicas(after)).isEqualTo("3");
   }
@@ -131,7 +131,7 @@ class TranslationTest {
   @Test
   void hami_gpuAlone_keepsOurMeaning() {
     String text = hami("'nvidia.com/gpu':1", "");
-    assertThat(replicas(apply(mutate(text), pod(text)))).isEqualTo("1");
+    assertThat(replicas(apply(mutate(text), json(text)))).isEqualTo("1");
   }
 
   @Test
@@ -140,7 +140,7 @@ class TranslationTest {
         hami(
             "'nvidia.com/gpucores':50",
             "'nvidia.com/use-gputype':'a100,V100','nvidia.com/nouse-gputype':'T4','nvidia.com/nouse-gpuuuid':'GPU-1','hami.io/gpu-scheduler-policy':'binpack'");
-    JsonNode after = apply(mutate(text), pod(text));
+    JsonNode after = apply(mutate(text), json(text));
     assertThat(annotation(after, "gpu-model")).isEqualTo("a100,V100,!T4");
     assertThat(annotation(after, "gpu-uuid")).isEqualTo("!GPU-1");
     assertThat(annotation(after, "gpu-placement")).isEqualTo("packed");
@@ -154,7 +154,7 @@ class TranslationTest {
     String name = "c".repeat(60);
     String text =
         hami("'nvidia.com/gpucores':50", "").replace("'name':'a'", "'name':'" + name + "'");
-    JsonNode after = apply(mutate(text), pod(text));
+    JsonNode after = apply(mutate(text), json(text));
     assertThat(annotation(after, "gpu-fraction")).isEqualTo("1");
     assertThat(annotation(after, "gpu-container")).isEqualTo(name);
   }
@@ -171,7 +171,7 @@ class TranslationTest {
     String text =
         kaiOf("'%s':'%s','%s':'%s'".formatted(bound(one), value, bound(other), otherValue));
     Mutation mutation = mutate(text);
-    JsonNode after = apply(mutation, pod(text));
+    JsonNode after = apply(mutation, json(text));
     assertThat(annotation(after, "gpu-memory.b")).isEqualTo(otherValue);
     assertThat(after.at("/spec/containers/1/resources/limits").has("nvidia.com/gpu")).isTrue();
     assertThat(warnings(mutation))
@@ -208,14 +208,14 @@ class TranslationTest {
       })
   void kai_mps_keepsThePodOnNodesThatShareByIt(String annotations) {
     String text = kaiOf(annotations);
-    JsonNode once = apply(onMps(pod(text)), pod(text));
-    assertThat(once.at("/spec/nodeSelector")).isEqualTo(pod("{" + MPS + "}"));
+    JsonNode once = apply(onMps(json(text)), json(text));
+    assertThat(once.at("/spec/nodeSelector")).isEqualTo(json("{" + MPS + "}"));
     String elsewhere = text.replace("'spec':{", "'spec':{'nodeSelector':{'zone':'z'},");
-    assertThat(apply(onMps(pod(elsewhere)), pod(elsewhere)).at("/spec/nodeSelector"))
-        .isEqualTo(pod("{'zone':'z'," + MPS + "}"));
+    assertThat(apply(onMps(json(elsewhere)), json(elsewhere)).at("/spec/nodeSelector"))
+        .isEqualTo(json("{'zone':'z'," + MPS + "}"));
     assertThat(onMps(once)).matches(Reviews::changesNothing);
     String contrary = text.replace("'spec':{", "'spec':{'nodeSelector':{" + TIME_SLICING + "},");
-    assertThat(denial(onMps(pod(contrary))))
+    assertThat(denial(onMps(json(contrary))))
         .contains(
             "and nodeSelector tranche.dev/sharing-strategy is \"time-slicing\"; keep one of them.");
   }
@@ -223,7 +223,7 @@ class TranslationTest {
   @Test
   void kai_mps_withoutAShare_isNotKaisWord() {
     String text = kaiOf("'mps':'true','tranche.dev/gpu-fraction':'0.5'");
-    assertThat(apply(mutate(text), pod(text)).path("spec").has("nodeSelector")).isFalse();
+    assertThat(apply(mutate(text), json(text)).path("spec").has("nodeSelector")).isFalse();
   }
 
   @ParameterizedTest
@@ -241,11 +241,11 @@ class TranslationTest {
   void hami_severalModes_areAlternatives() {
     String text = hami("'nvidia.com/gpucores':50", "'nvidia.com/vgpu-mode':'%s'");
     String any = text.formatted("hami-core,mps");
-    assertThat(apply(mutate(any), pod(any)).path("spec").has("nodeSelector")).isFalse();
+    assertThat(apply(mutate(any), json(any)).path("spec").has("nodeSelector")).isFalse();
     for (String mode : List.of("mps", "mps,mig")) {
       String mps = text.formatted(mode);
-      assertThat(apply(mutate(mps), pod(mps)).at("/spec/nodeSelector"))
-          .isEqualTo(pod("{" + MPS + "}"));
+      assertThat(apply(mutate(mps), json(mps)).at("/spec/nodeSelector"))
+          .isEqualTo(json("{" + MPS + "}"));
     }
   }
 
@@ -282,7 +282,7 @@ class TranslationTest {
   void hami_policies_areReadOneByOne() {
     String text = hami("'nvidia.com/gpucores':50", "'hami.io/gpu-scheduler-policy':'binpack,numa'");
     Mutation mutation = mutate(text);
-    assertThat(annotation(apply(mutation, pod(text)), "gpu-placement")).isEqualTo("packed");
+    assertThat(annotation(apply(mutation, json(text)), "gpu-placement")).isEqualTo("packed");
     assertThat(warnings(mutation))
         .contains(
             "hami.io/gpu-scheduler-policy: \"numa\" (HAMi annotation) has no effect with Tranche");
@@ -293,7 +293,7 @@ class TranslationTest {
   void hami_priority_whichNoNodeHas_isTaken(String beside) {
     String text = hami(beside + ",'nvidia.com/priority':1", "");
     Mutation mutation = mutate(text);
-    JsonNode after = apply(mutation, pod(text));
+    JsonNode after = apply(mutation, json(text));
     assertThat(after.at("/spec/containers/0/resources").toString())
         .contains("nvidia.com/gpu\"")
         .doesNotContain("priority");
@@ -311,11 +311,11 @@ class TranslationTest {
     String ours =
         text.replace("'nvidia.com/gpumem':4096", "")
             .replace("'annotations':{", "'annotations':{'tranche.dev/gpu-fraction':'0.5',");
-    JsonNode after = apply(mutate(ours), pod(ours));
+    JsonNode after = apply(mutate(ours), json(ours));
     assertThat(replicas(after)).isEqualTo("5");
     assertThat(after.at("/metadata/annotations").has("tranche.dev/gpu-model")).isFalse();
     String plain = text.replace("gpumem':4096", "gpu':1").replace("'ignore'", "'read'");
-    assertThat(annotation(apply(mutate(plain), pod(plain)), "gpu-model")).isEqualTo("T4");
+    assertThat(annotation(apply(mutate(plain), json(plain)), "gpu-model")).isEqualTo("T4");
   }
 
   @Test
@@ -331,7 +331,7 @@ class TranslationTest {
   void ownResult_seenAgain_isUnchanged() {
     for (String text :
         List.of(KAI, HAMI, kaiMemory("4096"), kaiOf("'" + bound("request") + "':'8Gi'"))) {
-      JsonNode once = apply(mutate(text), pod(text));
+      JsonNode once = apply(mutate(text), json(text));
       assertThat(mutator(Set.of(SharingSystem.values())).mutate(once, CLUSTER))
           .matches(Reviews::changesNothing);
     }
@@ -339,10 +339,10 @@ class TranslationTest {
 
   @Test
   void othersWords_areNotRead_whereTheyAreOff() {
-    assertThat(mutator(Set.of(SharingSystem.HAMI)).mutate(pod(KAI), CLUSTER))
+    assertThat(mutator(Set.of(SharingSystem.HAMI)).mutate(json(KAI), CLUSTER))
         .isEqualTo(Mutation.UNCHANGED);
     JsonNode after =
-        apply(mutator(Set.of(SharingSystem.KAI)).mutate(pod(HAMI), CLUSTER), pod(HAMI));
+        apply(mutator(Set.of(SharingSystem.KAI)).mutate(json(HAMI), CLUSTER), json(HAMI));
     assertThat(after.at("/metadata/annotations"))
         .as("no share, and the scheduler that every GPU pod gets")
         .hasSize(1);
@@ -355,7 +355,7 @@ class TranslationTest {
   }
 
   private static Mutation mutate(String pod) {
-    return mutator(Set.of(SharingSystem.values())).mutate(pod(pod), CLUSTER);
+    return mutator(Set.of(SharingSystem.values())).mutate(json(pod), CLUSTER);
   }
 
   private static Mutation mutate(JsonNode pod) {
@@ -388,10 +388,6 @@ class TranslationTest {
 
   private static PodMutator mutator(Set<SharingSystem> dialects) {
     return new PodMutator(Reviews.rules(dialects));
-  }
-
-  private static JsonNode pod(String text) {
-    return json(text.replace('\'', '"'));
   }
 
   private static String kaiMemory(String value) {

@@ -3,6 +3,7 @@ package dev.tranche.webhook.events;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.tranche.process.log.Logged;
 import dev.tranche.webhook.MockApi;
 import dev.tranche.webhook.Reviews;
 import dev.tranche.webhook.guard.FindingOutcome;
@@ -11,10 +12,7 @@ import dev.tranche.webhook.guard.GuardedPod;
 import dev.tranche.webhook.metrics.WebhookMetrics;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.io.IOException;
-import java.util.ArrayList;
 import java.util.List;
-import java.util.logging.Level;
-import java.util.logging.Logger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -85,19 +83,15 @@ class AdmissionEventsIT {
   /** A pod that somebody creates by generateName has no name yet. */
   @Test
   void podsWithoutAName_areEachLogged() {
-    var lines = new ArrayList<String>();
-    var log = Logger.getLogger(AdmissionEvents.class.getName());
-    log.setLevel(Level.INFO);
-    log.setFilter(record -> lines.add(record.getMessage()));
     ObjectNode pod = Reviews.annotated();
     pod.withObject("/metadata").remove("name");
     FindingOutcome found =
         new FindingOutcome(GuardFinding.PRIVILEGED, "x", FindingOutcome.Outcome.AUDITED, false);
-    for (String name : List.of("team/a-*", "team/b-*", "team/a-*")) {
-      events.found(name, GuardedPod.created("team", pod), found);
+    try (var logged = Logged.by(AdmissionEvents.class)) {
+      for (String name : List.of("team/a-*", "team/b-*", "team/a-*")) {
+        events.found(name, GuardedPod.created("team", pod), found);
+      }
+      assertThat(logged.messages()).hasSize(2).first().asString().contains("team/a-*");
     }
-    log.setFilter(null);
-    log.setLevel(null);
-    assertThat(lines).hasSize(2).first().asString().contains("team/a-*");
   }
 }

@@ -1,6 +1,6 @@
 package dev.tranche.webhook.events;
 
-import static dev.tranche.webhook.Await.await;
+import static dev.tranche.process.Until.until;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
@@ -52,7 +52,7 @@ class OwnerWarningsIT {
       create(owned("ReplicaSet", "apps/v1", "web-1", "web-1-" + i), false);
     }
     assertThat(warnings.queued()).isLessThanOrEqualTo(1);
-    await("the events", () -> written().size() == 1);
+    until("the events", () -> written().size() == 1);
     Event event = written().getFirst();
     assertThat(event.getInvolvedObject().getKind()).isEqualTo("ReplicaSet");
     assertThat(event.getInvolvedObject().getName()).isEqualTo("web-1");
@@ -63,12 +63,12 @@ class OwnerWarningsIT {
   @Test
   void sameWarningOfAnotherReplica_isTheSameEvent_andNotCountedAsDropped() {
     create(owned("ReplicaSet", "apps/v1", "web-1", "web-1-a"), false);
-    await("the events", () -> written().size() == 1);
+    until("the events", () -> written().size() == 1);
     try (var other = new AdmissionEvents(api.client(), metrics)) {
       other.start();
       other.warned(
           "team", owned("ReplicaSet", "apps/v1", "web-1", "web-1-b"), List.of(ROUNDED, "another"));
-      await("the events", () -> written().size() == 2);
+      until("the events", () -> written().size() == 2);
     }
     assertThat(dropped()).isZero();
   }

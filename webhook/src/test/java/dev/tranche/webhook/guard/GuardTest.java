@@ -1,8 +1,8 @@
 package dev.tranche.webhook.guard;
 
+import static dev.tranche.webhook.Reviews.json;
 import static dev.tranche.webhook.guard.Pods.ONE_GPU;
 import static dev.tranche.webhook.guard.Pods.created;
-import static dev.tranche.webhook.guard.Pods.json;
 import static dev.tranche.webhook.guard.Pods.mounting;
 import static dev.tranche.webhook.guard.Pods.patch;
 import static dev.tranche.webhook.guard.Pods.pod;

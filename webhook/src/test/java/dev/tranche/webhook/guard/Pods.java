@@ -36,10 +36,6 @@ final class Pods {
   }
 
   static JsonNode pod(String spec) {
-    return json("{'metadata':{'name':'p'},'spec':{" + spec + "}}");
-  }
-
-  static JsonNode json(String text) {
-    return Reviews.json(text.replace('\'', '"'));
+    return Reviews.json("{'metadata':{'name':'p'},'spec':{" + spec + "}}");
   }
 }

@@ -2,7 +2,6 @@ package dev.tranche.webhook.nodes;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.tranche.webhook.Reviews;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -21,7 +20,7 @@ class NodeSelectionTest {
         "{'nodeSelector':{'zone':'b'}} | false",
         "{'nodeSelector':{'absent':''}} | false",
       })
-  void nodeSelector_mustBeEqual(String spec, boolean admitted) throws Exception {
+  void nodeSelector_mustBeEqual(String spec, boolean admitted) {
     assertThat(admits(spec)).isEqualTo(admitted);
   }
 
@@ -45,7 +44,7 @@ class NodeSelectionTest {
         "{} | false",
         "{},{'matchExpressions':[{'key':'zone','operator':'Exists'}]} | true",
       })
-  void requiredTerms_areAlternatives(String terms, boolean admitted) throws Exception {
+  void requiredTerms_areAlternatives(String terms, boolean admitted) {
     assertThat(
             admits(
                 "{'affinity':{'nodeAffinity':{'requiredDuringSchedulingIgnoredDuringExecution':{'nodeSelectorTerms':["
@@ -55,14 +54,14 @@ class NodeSelectionTest {
   }
 
   @Test
-  void preferredTerms_doNotCount() throws Exception {
+  void preferredTerms_doNotCount() {
     assertThat(
             admits(
                 "{'affinity':{'nodeAffinity':{'preferredDuringSchedulingIgnoredDuringExecution':[]}}}"))
         .isTrue();
   }
 
-  private static boolean admits(String spec) throws Exception {
-    return new NodeSelection(new ObjectMapper().readTree(spec.replace('\'', '"'))).admits(NODE);
+  private static boolean admits(String spec) {
+    return new NodeSelection(Reviews.json(spec)).admits(NODE);
   }
 }

@@ -2,8 +2,8 @@ package dev.tranche.webhook.nodes;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.tranche.api.Taint;
+import dev.tranche.webhook.Reviews;
 import io.fabric8.kubernetes.api.model.NodeSpecBuilder;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -26,38 +26,36 @@ class TaintsTest {
         "{'tolerations':[{'key':'other','operator':'Exists'}]} | false",
         "{'tolerations':[{'operator':'Equal','value':'x'}]} | false",
       })
-  void toleration_isReadAsKubeSchedulerDoes(String spec, boolean tolerated) throws Exception {
-    var json = new ObjectMapper().readTree(spec.replace('\'', '"'));
-    assertThat(TEAM.toleratedBy(json)).isEqualTo(tolerated);
+  void toleration_isReadAsKubeSchedulerDoes(String spec, boolean tolerated) {
+    assertThat(TEAM.toleratedBy(Reviews.json(spec))).isEqualTo(tolerated);
   }
 
   @ParameterizedTest
   @CsvSource({"Gt, 949, true", "Gt, 950, false", "Lt, 951, true", "Lt, 950, false", "Gt, x, false"})
   void comparison_isOfTheTaintsValueWithTheTolerations(
-      String operator, String value, boolean tolerated) throws Exception {
+      String operator, String value, boolean tolerated) {
     Taints sla = of(false, new Taint("sla", "950", "NoSchedule"));
     String spec =
         "{\"tolerations\":[{\"key\":\"sla\",\"operator\":\"%s\",\"value\":\"%s\"}]}"
             .formatted(operator, value);
-    assertThat(sla.toleratedBy(new ObjectMapper().readTree(spec))).isEqualTo(tolerated);
+    assertThat(sla.toleratedBy(Reviews.json(spec))).isEqualTo(tolerated);
   }
 
   @Test
-  void cordonedNode_takesOnlyWhoToleratesThat() throws Exception {
-    var json = new ObjectMapper();
+  void cordonedNode_takesOnlyWhoToleratesThat() {
     Taints cordoned = of(true);
-    assertThat(cordoned.toleratedBy(json.readTree("{}"))).isFalse();
+    assertThat(cordoned.toleratedBy(Reviews.json("{}"))).isFalse();
     assertThat(
             cordoned.toleratedBy(
-                json.readTree(
+                Reviews.json(
                     "{\"tolerations\":[{\"key\":\"node.kubernetes.io/unschedulable\",\"operator\":\"Exists\"}]}")))
         .isTrue();
   }
 
   @Test
-  void preference_keepsNobodyAway() throws Exception {
+  void preference_keepsNobodyAway() {
     Taints soft = of(false, new Taint("team", "x", "PreferNoSchedule"));
-    assertThat(soft.toleratedBy(new ObjectMapper().readTree("{}"))).isTrue();
+    assertThat(soft.toleratedBy(Reviews.json("{}"))).isTrue();
   }
 
   private static Taints of(boolean unschedulable, Taint... taints) {

@@ -1,6 +1,6 @@
 package dev.tranche.webhook.review;
 
-import static dev.tranche.webhook.Await.await;
+import static dev.tranche.process.Until.until;
 import static java.nio.charset.StandardCharsets.US_ASCII;
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -60,7 +60,7 @@ class AdmissionServerIT {
     for (int i = 0; i < 20; i++) {
       send(connect(port), head(BODY_BYTES) + "{");
     }
-    await("the first bytes of all", () -> inFlight() == 40);
+    until("the first bytes of all", () -> inFlight() == 40);
     SSLSocket good = connect(port);
     send(good, head(2) + "{}");
     assertThat(statusLine(good)).isEqualTo("HTTP/1.1 200 OK");
@@ -91,12 +91,12 @@ class AdmissionServerIT {
     int port = serve(LONG_MS);
     SSLSocket large = connect(port);
     send(large, head(BODY_BYTES) + "x".repeat(BODY_BYTES - 1));
-    await("the large one", () -> inFlight() == BODY_BYTES);
+    until("the large one", () -> inFlight() == BODY_BYTES);
     int smaller = BODY_BYTES - 2;
     for (int others = 1; others < ReviewBodyReader.BODIES_BYTES_MAX / BODY_BYTES; others++) {
       send(connect(port), head(smaller) + "x".repeat(smaller - 1));
       long expected = BODY_BYTES + (long) others * smaller;
-      await("the others", () -> inFlight() == expected);
+      until("the others", () -> inFlight() == expected);
     }
     SSLSocket small = connect(port);
     send(small, head(3_000) + "x".repeat(2_999));

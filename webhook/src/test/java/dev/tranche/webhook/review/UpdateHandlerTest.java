@@ -1,5 +1,6 @@
 package dev.tranche.webhook.review;
 
+import static dev.tranche.webhook.Reviews.json;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assertions.assertTimeout;
@@ -224,9 +225,5 @@ class UpdateHandlerTest {
             .formatted(operation, stated, before);
     var answer = handler.review(body.replace('\'', '"').getBytes(UTF_8));
     return Reviews.json(((ReviewHandler.Answer.Review) answer).json().toString()).path("response");
-  }
-
-  private static JsonNode json(String text) {
-    return Reviews.json(text.replace('\'', '"'));
   }
 }

@@ -280,9 +280,7 @@ final class LedgerTest extends LedgerRig {
   }
 
   private static NodeState mps(int clientsMax) {
-    var gpu =
-        new GpuFacts(
-            "gpu-0", 0, "T4", Names.RESOURCE, 10, 1 << 30, true, "", clientsMax, "", 0, Map.of());
+    var gpu = TestFacts.mpsGpu("gpu-0", 0, 10, 1 << 30, clientsMax);
     return new NodeState(true, List.of(gpu), Map.of(), true, Map.of(), List.of());
   }
 

@@ -68,6 +68,17 @@ public final class TestFacts {
    * @param withheld replicas that no pod can get
    */
   public static GpuFacts gpu(String uuid, int index, int replicas, long usableBytes, int withheld) {
+    return gpu(uuid, index, replicas, usableBytes, withheld, 0);
+  }
+
+  /** A GPU that MPS shares. */
+  public static GpuFacts mpsGpu(
+      String uuid, int index, int replicas, long usableBytes, int clientsMax) {
+    return gpu(uuid, index, replicas, usableBytes, 0, clientsMax);
+  }
+
+  private static GpuFacts gpu(
+      String uuid, int index, int replicas, long usableBytes, int withheld, int clientsMax) {
     return new GpuFacts(
         uuid,
         index,
@@ -77,7 +88,7 @@ public final class TestFacts {
         usableBytes,
         true,
         "",
-        0,
+        clientsMax,
         "",
         withheld,
         Map.of());

@@ -6,7 +6,6 @@ import dev.tranche.api.Names;
 import dev.tranche.extender.explain.Explanations;
 import dev.tranche.extender.explain.Refusals;
 import dev.tranche.extender.ledger.Event;
-import dev.tranche.extender.ledger.GpuFacts;
 import dev.tranche.extender.ledger.NodeState;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.ledger.PreemptionInfo;
@@ -360,9 +359,7 @@ final class ExplainTest {
     world.filter().filter(FakeWorld.pod("p", 3), List.of("a", "b"), false);
     world.state.apply(new Event.Release("p"));
     assertThat(explained().getInteger("fittedCount")).isOne();
-    var gpu =
-        new GpuFacts(
-            "a0", 0, "Tesla T4", Names.RESOURCE, 4, FakeWorld.GIB, true, "", 0, "", 0, Map.of());
+    var gpu = TestFacts.gpu("a0", 0, 4, FakeWorld.GIB);
     var state = new NodeState(true, List.of(gpu), Map.of(), true, Map.of(), List.of());
     world.state.reported(new Event.Reported("a", state, OptionalLong.of(0)), Map.of());
     JsonObject explained = explained();
