@@ -310,6 +310,26 @@ class NodeReplicasTest {
   }
 
   @Test
+  void idThatAnotherPodGets_isOfItsOwnAllocate_ifTheConfigChangesBeforeTheNextList() {
+    Holding before = holding(GPU, "GPU-0::2").toBuilder().setPod("before").build();
+    hold(sharing(GPU, 10), before);
+    held.allocated(
+        replicas(byUuid(sharing(GPU, 4))), List.of("GPU-0::2"), "", OptionalLong.empty());
+    Holding after = before.toBuilder().setPod("after").build();
+    held.update(List.of(after), true, byUuid(sharing(GPU, 5)), nowMs);
+    assertThat(make(sharing(GPU, 10)).withheld("GPU-0")).isEqualTo(3);
+  }
+
+  @Test
+  void holdings_areToldByTheReplicasThatTheyWereGivenAs() {
+    hold(sharing(GPU, 10), "GPU-0::2", "GPU-0::9");
+    Holding both = holding(GPU, "GPU-0::0", "GPU-0::2", "GPU-0::9");
+    assertThat(held.byReplicas(List.of(both), byUuid(sharing(GPU, 4))))
+        .extracting(Holding::getReplicasPerGpu, Holding::getDeviceIdsCount)
+        .containsExactly(tuple(4, 1), tuple(10, 2));
+  }
+
+  @Test
   void restored_countsAsWhatItWasGivenFor() {
     held.restore(List.of(new HeldReplica(GPU, "GPU-0::0", 2)));
     assertThat(hold(sharing(GPU, 4), "GPU-0::0")).isFalse();

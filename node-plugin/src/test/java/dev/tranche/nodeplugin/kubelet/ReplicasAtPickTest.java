@@ -19,7 +19,7 @@ class ReplicasAtPickTest {
   private static final Replicas TEN = replicas(10);
   private static final Replicas FOUR = replicas(4);
 
-  private static Replicas replicas(int count) {
+  static Replicas replicas(int count) {
     GpuInfo info = new GpuInfo(0, "GPU-0", "Tesla T4", 0, 0, 0, -1, 0, Mig.OFF);
     return NodeReplicas.of(
             Configs.of(),
