@@ -118,10 +118,10 @@ final class FloodedExtenderIT {
     cluster.neverReviewTokens();
     start();
     openCalls(2);
-    long before = settled();
+    long before = extender.settledHeap("heap");
     openCalls(24);
     until(() -> gauge("connections", "stream") == 26);
-    long retained = (settled() - before) / 24;
+    long retained = (extender.settledHeap("heap") - before) / 24;
     assertThat(gauge("connections", "stream")).isEqualTo(26);
     System.out.printf("a connection with two calls: %,d bytes%n", retained);
     // The window's bytes at least, which are kept as they are.
@@ -211,31 +211,14 @@ final class FloodedExtenderIT {
   /** Closes what is open, and returns how much of the heap each of these connections retained. */
   private long retained(String port, int connections) throws Exception {
     until(() -> gauge("connections", port) == connections);
-    long all = settled();
+    long all = extender.settledHeap("heap");
     // They are still open.
     until(() -> gauge("connections", port) == connections);
     sockets.close();
     until(() -> gauge("connections", port) == 0);
-    long retained = (all - settled()) / connections;
+    long retained = (all - extender.settledHeap("heap")) / connections;
     System.out.printf("a connection of port %s: %,d bytes%n", port, retained);
     return retained;
-  }
-
-  /**
-   * Returns the used heap once what was sent has been read: the least of the last readings. What
-   * the process does by itself adds up to 400 KiB to some of them.
-   */
-  private long settled() throws Exception {
-    long least = heap()[0];
-    for (int since = 0; since < 12; since++) {
-      Thread.sleep(50);
-      long now = heap()[0];
-      if (now < least - 16 * KIB) {
-        since = 0;
-      }
-      least = Math.min(least, now);
-    }
-    return least;
   }
 
   /** Returns the used bytes of the heap, and its maximum. */

@@ -98,22 +98,20 @@ class FloodedPortsIT {
     }
     long bodies = (long) REVIEWS.connectionsMax() * (BODY_BYTES - 1);
     int metricsMax = STRANGERS.size() * METRICS.perAddressMax();
-    var _ =
+    Usage all =
         await(
             usage ->
                 usage.bodies() >= bodies
                     && usage.reviews() == REVIEWS.connectionsMax()
                     && usage.metrics() == metricsMax);
-    // What has just been received is still being read.
-    Usage all = settled();
+    long allHeap = webhook.settledHeap("usage");
 
     sockets.close();
     var _ = await(usage -> usage.reviews() + usage.metrics() + usage.bodies() == 0);
-    Usage none = settled();
-    long retained = all.heap() - none.heap();
+    long retained = allHeap - webhook.settledHeap("usage");
     String measured =
         "%,d bytes of heads, %,d of bodies: %,d retained, %,d used of %,d"
-            .formatted(headers.length(), all.bodies(), retained, all.heap(), all.heapMax());
+            .formatted(headers.length(), all.bodies(), retained, allHeap, all.heapMax());
     System.out.println("all that the webhook's ports allow: " + measured);
     long heads = (long) (REVIEWS.connectionsMax() + metricsMax) * headers.length();
     assertThat(retained).as(measured).isBetween(heads + bodies, all.heapMax() / 2);
@@ -278,17 +276,6 @@ class FloodedPortsIT {
       usage = usage();
     }
     return usage;
-  }
-
-  /** Returns what is used once no more of it is given back. */
-  private Usage settled() throws IOException {
-    Usage before = usage();
-    Usage now = usage();
-    while (before.heap() - now.heap() > 16_384) {
-      before = now;
-      now = usage();
-    }
-    return now;
   }
 
   private Usage usage() throws IOException {

@@ -13,6 +13,8 @@ import java.util.Objects;
  * kind as the first word, and one more for each byte that it reads.
  */
 public final class ImageProcess implements AutoCloseable {
+  private static final long NOISE_BYTES = 16 << 10;
+
   private final Process process;
   private final BufferedReader output;
 
@@ -52,6 +54,25 @@ public final class ImageProcess implements AutoCloseable {
     process.getOutputStream().write('\n');
     process.getOutputStream().flush();
     return line(kind);
+  }
+
+  /**
+   * Returns the used heap once what was sent has been read: the least of the last readings. What
+   * the process does by itself adds up to 400 KiB to some of them.
+   *
+   * @param kind of a line whose first number is the used heap after a garbage collection
+   */
+  public long settledHeap(String kind) throws IOException, InterruptedException {
+    long least = ask(kind)[0];
+    for (int since = 0; since < 12; since++) {
+      Thread.sleep(50);
+      long now = ask(kind)[0];
+      if (now < least - NOISE_BYTES) {
+        since = 0;
+      }
+      least = Math.min(least, now);
+    }
+    return least;
   }
 
   @Override
