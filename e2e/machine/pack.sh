@@ -7,7 +7,6 @@ shopt -s inherit_errexit
 out=${1:?usage: pack.sh FOLDER [LEVEL]}
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 top=$(cd "$here/../.." && pwd)
-# shellcheck source=SCRIPTDIR/../../.build/cache.sh
 . "$top/.build/cache.sh"
 release=$("$top/.build/kubernetes-version.sh")
 work=$(mktemp -d)
@@ -31,6 +30,7 @@ toolkit() {
   local from to=$root/usr/local/nvidia/toolkit
   from=$("$top/e2e/build.sh" nvidia-toolkit | sed s/^nvidia-toolkit=//)
   mkdir -p "$to" "$work"/simulated/usr/{bin,lib64}
+  sed -n 's/.*nvidia-container-toolkit v\([^ ]*\).*/\1/p' "$top/e2e/nvidia-toolkit/go.mod" >"$to/version"
   cp -a "$from"/nvidia-{cdi-hook,container-runtime} "$from"/node/{.config,run.sh,missing.so,nvidia-{cdi-hook,container-runtime}.real} "$to/"
   sed -i s,/opt/tranche-e2e/driver,/nvidia-driver, "$to/.config/nvidia-container-runtime/config.toml"
   ln -s ../usr/local/nvidia/toolkit/.config/nvidia-container-runtime "$root/etc/"

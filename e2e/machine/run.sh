@@ -14,7 +14,9 @@ state=$here/state
 group=tranche-demo
 kubeconfig=/etc/rancher/k3s/k3s.yaml
 share=/usr/local/share/stand-in
-controllers=cgroup.controllers
+# Where cgroup v2 is: the machine's own, or beside the hierarchies of v1, where only the simulated driver takes it. Empty: nowhere.
+cgroup2=
+for folder in /sys/fs/cgroup/unified /sys/fs/cgroup; do [ ! -f "$folder/cgroup.controllers" ] || cgroup2=$folder; done
 
 fail() {
   echo "error: $*" >&2
@@ -30,7 +32,6 @@ probe() {
     echo "missing: veth and netfilter; the kernel has no virtual network devices, or no NAT"
   grep -qw overlay /proc/filesystems || /sbin/modprobe -q overlay 2>/dev/null ||
     echo "without overlayfs: files of containers are copied, which takes disk space"
-  [ -f /sys/fs/cgroup/$controllers ] || echo "without cgroup v2: a driver limits no memory"
   [ -n "$simulated" ] || {
     [ -e /dev/nvidiactl ] || echo "missing: NVIDIA's driver; there is no /dev/nvidiactl, and --simulated needs none"
     [ -e /dev/nvidia-uvm ] || echo "missing: /dev/nvidia-uvm, which CUDA needs; load the kernel module nvidia-uvm"
@@ -40,14 +41,14 @@ probe() {
   no_limits
 }
 
-# Says why the driver limits no memory, if it does not. On cgroup v1 the simulated one uses the hierarchy of cgroup v2 beside it.
+# Says why the driver limits no memory, if it does not.
 no_limits() {
   driver=${simulated:-$(grep -o '[0-9]*\.[0-9.]*' /proc/driver/nvidia/version 2>/dev/null | head -n 1)}
-  kernel=/sys/fs/cgroup/$controllers
-  [ -z "$simulated" ] || [ -f $kernel ] || kernel=/sys/fs/cgroup/unified/$controllers
   if [ -n "$driver" ] && [ "${driver%%.*}" -lt 615 ]; then
     echo "without memory limits: driver $driver is older than R615"
-  elif [ ! -f $kernel ] || { [ -z "$simulated" ] && ! grep -qwE 'dmem|misc' $kernel; }; then
+  elif [ -n "$simulated" ]; then
+    [ -n "$cgroup2" ] || echo "without memory limits: the machine has no cgroup v2"
+  elif ! grep -qwE 'dmem|misc' /sys/fs/cgroup/cgroup.controllers 2>/dev/null; then
     echo "without memory limits: the kernel has no controller dmem or misc of cgroup v2"
   fi
 }
@@ -70,7 +71,7 @@ unpack() {
 
 # The folders of one cgroup, in every hierarchy of the machine. The node and all its pods are in it, so that they can be ended together.
 cgroups() {
-  if [ -f /sys/fs/cgroup/$controllers ]; then
+  if [ "$cgroup2" = /sys/fs/cgroup ]; then
     echo "/sys/fs/cgroup/$group"
   else
     for hierarchy in /sys/fs/cgroup/*/; do
@@ -112,19 +113,15 @@ start() {
   done
   echo "installing Tranche"
   inside kubectl create namespace tranche >/dev/null
-  hybrid=/unified
-  [ ! -f /sys/fs/cgroup/$controllers ] || hybrid=
-  sed "s|\"/host/cgroup\"|\"/host/cgroup$hybrid\"|" "$root$share/tranche-$limits.yaml" | inside kubectl apply --server-side -f - >/dev/null
+  sed "s|\"/host/cgroup\"|\"/host/cgroup${cgroup2#/sys/fs/cgroup}\"|" "$root$share/tranche-$limits.yaml" | inside kubectl apply --server-side -f - >/dev/null
 }
 
-# run_java PROGRAM ARG...: one of the demo's own.
+# run_java PROGRAM [ARG]: one of the demo's own.
 run_java() {
-  program=$1
-  shift
   # shellcheck disable=SC2086 # nothing, or one word
   inside /opt/tranche/runtime/bin/java -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Dstdout.encoding=UTF-8 \
     --enable-native-access=ALL-UNNAMED -Djna.boot.library.path=/opt/tranche/native -Dtranche.started="$started" \
-    -cp "$share/demo.jar:/opt/tranche/lib/*" "dev.tranche.e2e.machine.$program" $kubeconfig "$@" \
+    -cp "$share/demo.jar:/opt/tranche/lib/*" "dev.tranche.e2e.machine.$1" $kubeconfig ${2:-} \
     ${simulated:+--simulated} --limits=$limits $mps
 }
 

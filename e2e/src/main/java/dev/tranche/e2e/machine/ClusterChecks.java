@@ -31,6 +31,7 @@ import java.util.regex.Pattern;
 /** Checks Kubernetes, Tranche and pods on the GPUs of this machine, and writes a report. */
 public final class ClusterChecks {
   private static final Path DRIVER = Path.of("/proc/driver/nvidia/version");
+  private static final Path TOOLKIT = Path.of("/usr/local/nvidia/toolkit/version");
   private static final Pattern VERSION = Pattern.compile("\\d+\\.\\d+(\\.\\d+)?");
   private static final Duration BETWEEN_SAMPLES = Duration.ofSeconds(5);
   private static final int SM_WITHIN_POINTS = 10;
@@ -94,7 +95,7 @@ public final class ClusterChecks {
     report.fact("container runtime", info.getContainerRuntimeVersion());
     report.fact("date", LocalDate.now(ZoneOffset.UTC).toString());
     report.fact("kernel", number(info.getKernelVersion()));
-    report.fact("toolkit", "1.20.2");
+    report.fact("toolkit", Files.readString(TOOLKIT).strip());
     report.fact("driver", Files.exists(DRIVER) ? number(Files.readString(DRIVER)) : "simulated");
     JsonNode gpus = node.gpus();
     report.fact("GPUs", gpus.size() + " × " + gpus.path(0).path("model").asText());

@@ -110,7 +110,6 @@ class GpuDemoE2E {
     assertThat(refused.output())
         .contains("missing: a kernel of its own; a gVisor sandbox runs no containers")
         .contains("without overlayfs: files of containers are copied")
-        .contains("without cgroup v2: a driver limits no memory")
         .contains("missing: NVIDIA's driver; there is no /dev/nvidiactl")
         .contains("missing: /dev/nvidia-uvm, which CUDA needs")
         .contains("without nvidia-smi: GPUs cannot be compared with it")
