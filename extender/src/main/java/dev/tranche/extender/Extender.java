@@ -319,19 +319,16 @@ public final class Extender implements AutoCloseable {
             inspections,
             state.readiness::notReady,
             explain,
-            core.explanations,
             schedulerMessages::of,
             schedulerMessages::leftAlone,
             pod -> schedulerMessages.selection(pod).map(found -> found.map(core.traits::filter)),
             new WhatIf(
                 core.ledger, core.evaluator, core.packing, config.offeredNodesMax(), core.clockMs),
-            core.traits::filter,
             config.resources(),
             // Without a port nobody could read the history.
             config.servesApi() ? config.historyBytesMax() : 0,
             config.clusterName(),
-            core.ledger,
-            Extender::nowMs),
+            core),
         metrics);
   }
 

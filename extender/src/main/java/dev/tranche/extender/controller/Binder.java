@@ -17,22 +17,17 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
-/** Posts Bindings, and reads the pod if the response doesn't tell where it is. Blocks. */
-final class Binder {
+/**
+ * Posts Bindings, and reads the pod if the response doesn't tell where it is. Blocks.
+ *
+ * @param client that tries once, see {@link ApiWriter}
+ */
+record Binder(KubernetesClient client) {
   private static final int CONFLICT = 409;
   private static final int INTERNAL = 500;
 
   /** A fallback: the client's own timeout is shorter, but may not cover everything. */
   private static final long ANSWER_S_MAX = 15;
-
-  private final KubernetesClient client;
-
-  /**
-   * @param client that tries once, see {@link ApiWriter}
-   */
-  Binder(KubernetesClient client) {
-    this.client = client;
-  }
 
   /** Posts a Binding. If this throws, the Binding has not been sent. */
   BindOutcome bind(PodFacts pod, String node, Map<String, String> annotations) {

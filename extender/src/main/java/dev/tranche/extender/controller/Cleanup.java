@@ -23,8 +23,10 @@ import org.slf4j.LoggerFactory;
  * Removes what an installation wrote at run time and no uninstall covers: labels and annotations of
  * nodes, certificates, Leases. It waits for the writers to end, since they would write again. What
  * others wrote stays, including a label whose value has changed.
+ *
+ * @param name of the installation, {@code tranche}
  */
-public final class Cleanup {
+public record Cleanup(KubernetesClient client, String name, String namespace) {
   private static final Logger LOG = LoggerFactory.getLogger(Cleanup.class);
 
   /** Ours on nodes; the last is what {@link Names#RETRY_TIME} was called before. */
@@ -34,19 +36,6 @@ public final class Cleanup {
   private static final Set<String> WRITERS = Set.of("webhook", "extender");
   private static final Duration BETWEEN_CHECKS = Duration.ofSeconds(1);
   private static final long NODES_PER_PAGE = 200;
-
-  private final KubernetesClient client;
-  private final String name;
-  private final String namespace;
-
-  /**
-   * @param name of the installation, {@code tranche}
-   */
-  public Cleanup(KubernetesClient client, String name, String namespace) {
-    this.client = client;
-    this.name = name;
-    this.namespace = namespace;
-  }
 
   /** The documentation of the same cleanup without the Job. */
   public static final String BY_HAND = "docs/operations.md#after-a-cleanup-that-failed";

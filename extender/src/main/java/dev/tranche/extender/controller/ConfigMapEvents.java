@@ -10,25 +10,14 @@ import java.util.UUID;
 /**
  * Writes on the ConfigMap of the configs what nodes say of theirs, since whoever edits it looks
  * there. What several nodes say within a minute is one event. Confined to the Ledger's loop.
+ *
+ * @param name of the ConfigMap; empty: there is none
  */
-public final class ConfigMapEvents {
+public record ConfigMapEvents(ControllerContext context, String namespace, String name) {
   static final Set<String> REASONS = Set.of("ConfigRefused", "ConfigUsed");
 
   /** An edit reaches all nodes within about a minute. */
   static final Duration SAME = Duration.ofMinutes(1);
-
-  private final ControllerContext context;
-  private final String namespace;
-  private final String name;
-
-  /**
-   * @param name of the ConfigMap; empty: there is none
-   */
-  public ConfigMapEvents(ControllerContext context, String namespace, String name) {
-    this.context = context;
-    this.namespace = namespace;
-    this.name = name;
-  }
 
   /** Takes an event of a node that is written on the Node, too. */
   public void add(String node, NodeEvent event) {

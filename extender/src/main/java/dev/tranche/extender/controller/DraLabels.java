@@ -13,20 +13,12 @@ import org.slf4j.LoggerFactory;
 /**
  * Labels the nodes whose GPUs a DRA driver serves: to the webhook they are foreign nodes. The label
  * is ours alone. Confined to the Ledger's loop.
+ *
+ * @param served the nodes with devices of a driver, as {@link DraNodes} says
  */
-public final class DraLabels implements Controller {
+public record DraLabels(ControllerContext context, Supplier<Optional<Set<String>>> served)
+    implements Controller {
   private static final Logger LOG = LoggerFactory.getLogger(DraLabels.class);
-
-  private final ControllerContext context;
-  private final Supplier<Optional<Set<String>>> served;
-
-  /**
-   * @param served the nodes with devices of a driver, as {@link DraNodes} says
-   */
-  public DraLabels(ControllerContext context, Supplier<Optional<Set<String>>> served) {
-    this.context = context;
-    this.served = served;
-  }
 
   /** Follows the nodes, classes and slices, and retries refused patches. */
   @Override

@@ -17,8 +17,11 @@ import java.util.UUID;
 /**
  * Writes the events that nodes report, about the Node or its pods. A node's next whole report
  * repeats what is not written yet. Confined to the Ledger's loop.
+ *
+ * @param configMap of the nodes' configs; is told of each event about a Node
  */
-public final class NodeEventWriter implements Controller {
+public record NodeEventWriter(ControllerContext context, ConfigMapEvents configMap)
+    implements Controller {
   /** Shorter than the API server keeps an event, so that none is written twice. */
   static final Duration AGE_MAX = Duration.ofMinutes(30);
 
@@ -30,17 +33,6 @@ public final class NodeEventWriter implements Controller {
 
   static final int MESSAGE_CHARS_MAX = 1_000;
   static final int REASON_CHARS_MAX = 64;
-
-  private final ControllerContext context;
-  private final ConfigMapEvents configMap;
-
-  /**
-   * @param configMap of the nodes' configs; is told of each event about a Node
-   */
-  public NodeEventWriter(ControllerContext context, ConfigMapEvents configMap) {
-    this.context = context;
-    this.configMap = configMap;
-  }
 
   @Override
   public void reported(String node, NodeReport report) {

@@ -22,14 +22,8 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /** Reads kube-scheduler's requests, and only the Pod's fields that decisions need. */
-public final class ExtenderReader {
+public record ExtenderReader(List<String> resources) {
   private static final PodFields NO_POD = new PodFields(null, null, null);
-
-  private final List<String> resources;
-
-  public ExtenderReader(List<String> resources) {
-    this.resources = List.copyOf(resources);
-  }
 
   /** Not a record, so that the last value counts if a field is there twice. */
   private static final class Args {

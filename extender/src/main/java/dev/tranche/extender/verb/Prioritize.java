@@ -19,16 +19,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** Scores the nodes that fit. Never fails: kube-scheduler ignores errors here. */
-public final class Prioritize {
+public record Prioritize(SchedulingCore core, SchedulingState state) {
   private static final Logger LOG = LoggerFactory.getLogger(Prioritize.class);
-
-  private final SchedulingCore core;
-  private final SchedulingState state;
-
-  public Prioritize(SchedulingCore core, SchedulingState state) {
-    this.core = core;
-    this.state = state;
-  }
 
   /** Returns a score for every node, in the order of the names. */
   public Map<String, Integer> prioritize(PodFacts pod, List<String> names) {

@@ -46,17 +46,14 @@ final class WhatIfAnswersTest {
             null,
             Optional::empty,
             world.explain(),
-            world.explanations,
             null,
             null,
             null,
             world.whatIf(),
-            selection -> node -> Optional.empty(),
             List.of(Names.RESOURCE),
             0,
             "",
-            world.ledger,
-            () -> 0L);
+            world.core);
     String annotations =
         "{\"%s\":\"0.3\",\"%s\":\"10\",\"%s\":\"%s\"}"
             .formatted(Names.GPU_FRACTION, Names.REPLICAS_PER_GPU, Names.GPU_PLACEMENT, placement);

@@ -19,10 +19,14 @@ import java.util.Optional;
  *
  * @param usable those that the pod does not exclude
  * @param fits of the usable nodes
+ * @param everywhere the fits of all nodes
  * @param excluded how many nodes each of the pod's fields excludes
  */
 public record NodesForPod(
-    List<NodeSnapshot> usable, List<NodeFit> fits, Map<Exclusion, Integer> excluded) {
+    List<NodeSnapshot> usable,
+    List<NodeFit> fits,
+    List<NodeFit> everywhere,
+    Map<Exclusion, Integer> excluded) {
   /** The largest share that would fit now, and a node that it fits. */
   public record SmallerShare(int replicas, int replicasPerGpu, String node) {}
 
@@ -34,12 +38,18 @@ public record NodesForPod(
       NodeFilter filter) {
     var excluded = new EnumMap<Exclusion, Integer>(Exclusion.class);
     var usable = new ArrayList<NodeSnapshot>(nodes.size());
-    for (NodeSnapshot node : nodes) {
-      filter
-          .excludes(node.node())
-          .ifPresentOrElse(why -> excluded.merge(why, 1, Integer::sum), () -> usable.add(node));
+    var fits = new ArrayList<NodeFit>(nodes.size());
+    List<NodeFit> everywhere = evaluator.evaluate(pod, nodes, policy);
+    for (int i = 0; i < nodes.size(); i++) {
+      Optional<Exclusion> why = filter.excludes(nodes.get(i).node());
+      if (why.isEmpty()) {
+        usable.add(nodes.get(i));
+        fits.add(everywhere.get(i));
+      } else {
+        excluded.merge(why.get(), 1, Integer::sum);
+      }
     }
-    return new NodesForPod(usable, evaluator.evaluate(pod, usable, policy), excluded);
+    return new NodesForPod(usable, fits, everywhere, excluded);
   }
 
   public List<NodeFit> fitting() {

@@ -36,35 +36,20 @@ import java.util.function.Supplier;
  * Evaluates the nodes for a pod that does not exist, as filter does, and for further copies of it.
  * Nothing is held or remembered. A worker evaluates; the loop is asked only for what changes from
  * copy to copy.
+ *
+ * @param offeredMax how many nodes filter offers
  */
-public final class WhatIf {
+public record WhatIf(
+    Ledger ledger,
+    NodeEvaluator evaluator,
+    PackedPolicy packing,
+    int offeredMax,
+    LongSupplier clockMs) {
   /** The most pods of one question, which are placed one after the other. */
   public static final int COUNT_MAX = 1_000;
 
   /** The time limit; after it, the answer contains the pods placed so far. */
   public static final long PLACE_WITHIN_MS = 5_000;
-
-  private final Ledger ledger;
-  private final NodeEvaluator evaluator;
-  private final PackedPolicy packing;
-  private final int offeredMax;
-  private final LongSupplier clockMs;
-
-  /**
-   * @param offeredMax how many nodes filter offers
-   */
-  public WhatIf(
-      Ledger ledger,
-      NodeEvaluator evaluator,
-      PackedPolicy packing,
-      int offeredMax,
-      LongSupplier clockMs) {
-    this.ledger = ledger;
-    this.evaluator = evaluator;
-    this.packing = packing;
-    this.offeredMax = offeredMax;
-    this.clockMs = clockMs;
-  }
 
   /**
    * @param host what the pod requests beside GPUs
@@ -240,11 +225,10 @@ public final class WhatIf {
       Map<Reason, Integer> reasons = Refusals.of(refused).byReason();
       boolean gated = pod.scheduler().state() == SchedulerVerdict.State.GATED;
       var verdict = new SchedulerVerdict(SchedulerVerdict.State.REFUSED, counts, reasons.keySet());
-      List<NodeFit> everywhere = evaluator.evaluate(pod, question.nodes(), policy);
       WaitCause alone =
           WaitCauses.of(
               gated ? pod : pod.with(verdict),
-              Survey.of(everywhere),
+              Survey.of(found.everywhere()),
               Optional.of(reasons.keySet()));
       return WaitCauses.ownFieldsFirst(alone, found.excludedBy());
     }

@@ -9,17 +9,8 @@ import java.util.function.LongUnaryOperator;
  * was down. Once its grace period is over and the kubelet has made a list without it, it holds
  * nothing, and nothing is kept of it. If a later list has it after all, it counts again.
  */
-final class UnstartedPods {
-  private final LedgerState ledgerState;
-  private final TerminatingPods terminatingPods;
-  private final LongUnaryOperator toClock;
-
-  UnstartedPods(
-      LedgerState ledgerState, TerminatingPods terminatingPods, LongUnaryOperator toClock) {
-    this.ledgerState = ledgerState;
-    this.terminatingPods = terminatingPods;
-    this.toClock = toClock;
-  }
+record UnstartedPods(
+    LedgerState ledgerState, TerminatingPods terminatingPods, LongUnaryOperator toClock) {
 
   /** Returns whether the pod was let go of, as it is now. */
   boolean letGo(Transition step, PodFacts pod) {

@@ -20,22 +20,12 @@ import org.jspecify.annotations.Nullable;
  * Chooses which pods to evict from one node so that a pod gets its GPUs there. kube-scheduler's dry
  * run knows only the node's totals. Its victims may free a little on many GPUs, and too little on
  * each.
+ *
+ * @param bound holds wherever {@code fitsWithout} does, and costs little
+ * @param fitsWithout whether the pod fits when the pods of these uids are gone. It fits without
+ *     more pods, too
  */
-public final class Victims {
-  private final Budgets budgets;
-  private final Bound bound;
-  private final Predicate<Set<String>> fitsWithout;
-
-  /**
-   * @param bound holds wherever {@code fitsWithout} does, and costs little
-   * @param fitsWithout whether the pod fits when the pods of these uids are gone. It fits without
-   *     more pods, too
-   */
-  public Victims(Budgets budgets, Bound bound, Predicate<Set<String>> fitsWithout) {
-    this.budgets = budgets;
-    this.bound = bound;
-    this.fitsWithout = fitsWithout;
-  }
+public record Victims(Budgets budgets, Bound bound, Predicate<Set<String>> fitsWithout) {
 
   /** A condition on the pods that go, which is checked again after each pod. */
   public interface Bound {

@@ -104,7 +104,7 @@ final class Answers {
     this.whatIfs = new WhatIfAnswers(vertx, sources);
     this.explanationRate =
         new TokenBucket(
-            EXPLANATIONS_PER_SECOND_MAX, EXPLANATIONS_PER_SECOND_MAX, sources.clockMs());
+            EXPLANATIONS_PER_SECOND_MAX, EXPLANATIONS_PER_SECOND_MAX, sources.core().clockMs);
   }
 
   PodMetrics podMetrics() {
@@ -170,7 +170,9 @@ final class Answers {
 
   private Future<Answer> changesAfter(String known) {
     return withSnapshot(
-        now -> new Answer.Written(changes().after(known, now, sources.clockMs().getAsLong()), true),
+        now ->
+            new Answer.Written(
+                changes().after(known, now, sources.core().clockMs.getAsLong()), true),
         task -> readers.executeBlocking(task, false));
   }
 
@@ -243,7 +245,7 @@ final class Answers {
                         Problem.unavailable("nothing was judged yet; retry in a minute"))
                     : new Answer.Found(
                         InvariantList.of(
-                            round.get(), Instant.now(), sources.clockMs().getAsLong())));
+                            round.get(), Instant.now(), sources.core().clockMs.getAsLong())));
   }
 
   private Future<Answer> explained(String key, Explain.Plan plan, View view) {

@@ -65,7 +65,7 @@ final class Histories {
     return vertx.executeBlocking(
         () -> {
           List<GpuHistory.Sample> samples = samples(snapshot);
-          kept.add(samples, sources.clockMs().getAsLong());
+          kept.add(samples, sources.core().clockMs.getAsLong());
           return samples.size();
         },
         false);
@@ -110,7 +110,7 @@ final class Histories {
 
   private Answer answer(
       GpuHistory kept, String node, @Nullable String gpu, Predicate<String> shown) {
-    long nowMs = sources.clockMs().getAsLong();
+    long nowMs = sources.core().clockMs.getAsLong();
     Instant now = Instant.now().truncatedTo(ChronoUnit.MILLIS);
     return kept.find(node, uuid -> (gpu == null || gpu.equals(uuid)) && shown.test(uuid), nowMs)
         .<Answer>map(found -> new Answer.Found(History.of(node, found, now, nowMs)))

@@ -20,20 +20,20 @@ final class InvariantSampler {
 
   private final Vertx vertx;
   private final Loop loop;
+
+  /** Called on the loop; while anything is missing, nothing is judged. */
   private final Supplier<Optional<String>> notReady;
+
+  /** Confined to the loop. */
   private final InvariantCheck check;
+
   private volatile long broken;
 
-  /**
-   * @param notReady called on the loop; while anything is missing, nothing is judged
-   * @param check confined to the loop
-   */
-  InvariantSampler(
-      Vertx vertx, Loop loop, Supplier<Optional<String>> notReady, InvariantCheck check) {
+  InvariantSampler(Vertx vertx, ReadApi.Sources sources) {
     this.vertx = vertx;
-    this.loop = loop;
-    this.notReady = notReady;
-    this.check = check;
+    this.loop = sources.loop();
+    this.notReady = sources.notReady();
+    this.check = new InvariantCheck(sources.core().ledger, sources.core().clockMs);
   }
 
   void start() {

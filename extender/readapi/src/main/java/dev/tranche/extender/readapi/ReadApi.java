@@ -1,17 +1,14 @@
 package dev.tranche.extender.readapi;
 
 import com.github.benmanes.caffeine.cache.Ticker;
-import dev.tranche.extender.explain.Explanations;
-import dev.tranche.extender.explain.InvariantCheck;
+import dev.tranche.extender.core.SchedulingCore;
 import dev.tranche.extender.explain.WhatIf;
 import dev.tranche.extender.history.GpuHistory;
-import dev.tranche.extender.ledger.Ledger;
 import dev.tranche.extender.readapi.access.Access;
 import dev.tranche.extender.readapi.access.FrontProxy;
 import dev.tranche.extender.readapi.row.Explain;
 import dev.tranche.extender.readapi.row.WaitingReasons;
 import dev.tranche.extender.selection.NodeFilter;
-import dev.tranche.extender.selection.PodSelection;
 import dev.tranche.process.listen.ConnectionLimits;
 import dev.tranche.process.listen.LimitedTransport;
 import dev.tranche.process.listen.ListeningPort;
@@ -26,7 +23,6 @@ import io.vertx.core.net.PemKeyCertOptions;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Function;
-import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -76,28 +72,24 @@ public final class ReadApi {
    * @param leftAlone why Tranche leaves a pod alone, by {@code namespace/name}
    * @param filters which nodes a pod excludes, by {@code namespace/name}; empty where the API
    *     server does not say
-   * @param selections which nodes a pod excludes, by the fields of a posted pod
    * @param resources GPU resources that pods may request
    * @param historyBytesMax maximum size of the history of GPUs; 0 to keep none
    * @param clusterName shown on the web page; may be empty
-   * @param ledger read on the loop
+   * @param core confined to the loop, except where a part says otherwise
    */
   public record Sources(
       Loop loop,
       InspectionCache inspections,
       Supplier<Optional<String>> notReady,
       Explain explain,
-      Explanations explanations,
       Function<String, Future<Optional<String>>> schedulerMessages,
       Function<String, Future<Optional<String>>> leftAlone,
       Function<String, Future<Optional<NodeFilter>>> filters,
       WhatIf whatIf,
-      Function<PodSelection, NodeFilter> selections,
       List<String> resources,
       long historyBytesMax,
       String clusterName,
-      Ledger ledger,
-      LongSupplier clockMs) {}
+      SchedulingCore core) {}
 
   /**
    * @param transport the transport of {@code vertx}
@@ -113,14 +105,9 @@ public final class ReadApi {
       Meters metrics) {
     var access = new Access(reviews, clusterRole, Ticker.systemTicker());
     var counted = new ReadApiMetrics(metrics);
-    var reasons = new WaitingReasons(sources.explanations());
+    var reasons = new WaitingReasons(sources.core().explanations);
     this.histories = new Histories(vertx, sources);
-    this.invariants =
-        new InvariantSampler(
-            vertx,
-            sources.loop(),
-            sources.notReady(),
-            new InvariantCheck(sources.ledger(), sources.clockMs()));
+    this.invariants = new InvariantSampler(vertx, sources);
     var answers = new Answers(vertx, sources, reasons, histories, invariants);
     Function<Endpoint.Guard, Endpoint> guarded =
         guard -> new Endpoint(vertx, answers::of, guard, ANSWERED_MS_MAX, counted);
@@ -129,27 +116,12 @@ public final class ReadApi {
     Endpoint localEndpoint = guarded.apply(new LocalHosts());
     Endpoint proxiedEndpoint = guarded.apply(aggregated.guard());
     aggregated.passTo(proxiedEndpoint);
-    this.remote =
-        new ReadApiPort(
-            vertx,
-            new ListeningPort(vertx, transport, "api", REMOTE),
-            addresses.remote(),
-            remoteEndpoint,
-            metrics);
-    this.local =
-        new ReadApiPort(
-            vertx,
-            new ListeningPort(vertx, transport, "api-local", LOCAL),
-            addresses.local(),
-            localEndpoint,
-            metrics);
-    this.proxied =
-        new ReadApiPort(
-            vertx,
-            new ListeningPort(vertx, transport, "api-aggregated", PROXIED),
-            addresses.proxied(),
-            aggregated,
-            metrics);
+    var remotePort = new ListeningPort(vertx, transport, "api", REMOTE);
+    var localPort = new ListeningPort(vertx, transport, "api-local", LOCAL);
+    var proxiedPort = new ListeningPort(vertx, transport, "api-aggregated", PROXIED);
+    this.remote = new ReadApiPort(vertx, remotePort, addresses.remote(), remoteEndpoint, metrics);
+    this.local = new ReadApiPort(vertx, localPort, addresses.local(), localEndpoint, metrics);
+    this.proxied = new ReadApiPort(vertx, proxiedPort, addresses.proxied(), aggregated, metrics);
     gauges(metrics, access, answers, List.of(remoteEndpoint, localEndpoint, proxiedEndpoint));
   }
 

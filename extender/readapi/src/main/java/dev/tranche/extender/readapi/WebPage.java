@@ -16,8 +16,10 @@ import org.jspecify.annotations.Nullable;
 /**
  * The files of the web page, from the jar. They hold no data, so they need no token; the page
  * itself calls the API with one.
+ *
+ * @param files by path
  */
-final class WebPage {
+record WebPage(Map<String, File> files) {
   /** Forbids foreign content, inline content, and framing by other pages. */
   static final String POLICY =
       "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'"
@@ -26,14 +28,7 @@ final class WebPage {
   private static final String FOLDER = "/dev/tranche/extender/web/";
   private static final String INDEX = "index.html";
 
-  /** By path. */
-  private final Map<String, File> files;
-
   private record File(String type, String caching, Buffer gzipped) {}
-
-  private WebPage(Map<String, File> files) {
-    this.files = files;
-  }
 
   static WebPage load() {
     var files = new HashMap<String, File>();

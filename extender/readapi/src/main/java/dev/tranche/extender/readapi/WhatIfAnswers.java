@@ -48,7 +48,7 @@ final class WhatIfAnswers {
     this.vertx = vertx;
     this.sources = sources;
     this.pods = new PodBody(sources.resources());
-    this.rate = new TokenBucket(PER_SECOND_MAX, PER_SECOND_MAX, sources.clockMs());
+    this.rate = new TokenBucket(PER_SECOND_MAX, PER_SECOND_MAX, sources.core().clockMs);
   }
 
   Future<Answer> of(View view, MultiMap parameters, Buffer body) {
@@ -104,7 +104,7 @@ final class WhatIfAnswers {
                   "1, because the pod's policy is packed, which depends on the CPU and memory"
                       + " that each pod leaves")));
     }
-    NodeFilter filter = sources.selections().apply(posted.selection());
+    NodeFilter filter = sources.core().traits.filter(posted.selection());
     Instant now = Instant.now().truncatedTo(ChronoUnit.MILLIS);
     return sources
         .explain()

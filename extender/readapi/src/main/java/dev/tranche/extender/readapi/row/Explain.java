@@ -50,7 +50,7 @@ import org.jspecify.annotations.Nullable;
  * Explains why a pod is where it is, or why it waits, in the API's fields. The extender's loop only
  * provides what it knows; workers evaluate thousands of nodes and write the answer.
  */
-public final class Explain {
+public record Explain(Ledger ledger, NodeEvaluator evaluator, Explanations explanations) {
   private static final String NOTE_NOT_CALLED =
       "kube-scheduler has not called this extender for the pod recently; ";
 
@@ -73,16 +73,6 @@ public final class Explain {
   /** CPU, volumes and ports are kube-scheduler's to check. */
   private static final String NOTE_GPUS_ALONE =
       "these nodes fit by their GPUs now; kube-scheduler also compares CPU, volumes and ports";
-
-  private final Ledger ledger;
-  private final NodeEvaluator evaluator;
-  private final Explanations explanations;
-
-  public Explain(Ledger ledger, NodeEvaluator evaluator, Explanations explanations) {
-    this.ledger = ledger;
-    this.evaluator = evaluator;
-    this.explanations = explanations;
-  }
 
   /**
    * How to make the answer about a pod, with what the loop knows of it.
@@ -184,8 +174,7 @@ public final class Explain {
           decision.with(
               inVain ? List.of(NOTE_NO_PREEMPTION, holders(decision, snapshot, view)) : List.of(),
               smaller);
-      Survey everywhere = Survey.of(evaluator.evaluate(pod, known.nodes(), plan.policy()));
-      WaitCause alone = WaitCauses.of(pod, everywhere, explanations.decided(pod));
+      WaitCause alone = WaitCauses.of(pod, Survey.of(now.everywhere()), explanations.decided(pod));
       WaitCause cause = explanations.found(pod, WaitCauses.ownFieldsFirst(alone, now.excludedBy()));
       waiting = Waiting.of(cause, explanations.trace(pod));
     }

@@ -15,12 +15,7 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** Why pods wait, as found out last. Safe on any thread. */
-public final class WaitingReasons {
-  private final Explanations explanations;
-
-  public WaitingReasons(Explanations explanations) {
-    this.explanations = explanations;
-  }
+public record WaitingReasons(Explanations explanations) {
 
   /** Returns the pod as lists show it. */
   public Pod pod(PodRow row) {
