@@ -17,7 +17,7 @@ import java.util.List;
 record ClusterChanges(
     SchedulingCore core, SchedulingState state, Controllers controllers, Loop loop) {
   void nodeSeen(WatchedNode node) {
-    core.packing.nodeSeen(node.key(), node.host());
+    core.packing.hosts.node(node.key(), node.host());
     core.traits.put(node.key(), node.traits());
     loop.run(
         () -> {
@@ -27,7 +27,7 @@ record ClusterChanges(
   }
 
   void nodeGone(String uid, String name) {
-    core.packing.nodeGone(name);
+    core.packing.hosts.nodeGone(name);
     core.traits.gone(name);
     loop.run(
         () -> {
@@ -58,7 +58,7 @@ record ClusterChanges(
 
   void podGone(String uid, String key) {
     controllers.tell(each -> each.podGone(uid));
-    core.packing.podGone(uid);
+    core.packing.hosts.podGone(uid);
     loop.run(
         () -> {
           core.gangs.podEnded(uid);

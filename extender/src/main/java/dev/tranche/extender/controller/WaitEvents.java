@@ -39,10 +39,10 @@ public final class WaitEvents implements WaitSurvey.Listener {
   private final TokenBucket rate;
 
   /** By uid. */
-  private final Map<String, Waiting> pods = new HashMap<>();
+  final Map<String, Waiting> pods = new HashMap<>();
 
   /** A pod that waits, and what its owner was told last. */
-  private static final class Waiting {
+  static final class Waiting {
     final long sinceMs;
     final long createdMs;
     @Nullable WaitReason told;
@@ -138,9 +138,5 @@ public final class WaitEvents implements WaitSurvey.Listener {
   @Override
   public void retain(Set<String> waiting) {
     pods.keySet().retainAll(waiting);
-  }
-
-  int pods() {
-    return pods.size();
   }
 }

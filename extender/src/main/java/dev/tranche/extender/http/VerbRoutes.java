@@ -68,7 +68,7 @@ public final class VerbRoutes {
   /** The names of 15,000 nodes, or as many bytes of a Pod, take a few milliseconds. */
   static final int READ_HERE_BYTES_MAX = 512 << 10;
 
-  private final Semaphore places = new Semaphore(CALLS_MAX);
+  final Semaphore places = new Semaphore(CALLS_MAX);
   private final Semaphore bodyBytes = new Semaphore(BYTES_MAX);
   private final LineLimiter slowLog = new LineLimiter(LOG, "slow requests from");
   private final Vertx vertx;
@@ -209,11 +209,6 @@ public final class VerbRoutes {
           .putHeader("Content-Type", "application/json")
           .end(answer.body());
     }
-  }
-
-  /** Returns the number of calls that wait or are being decided. */
-  int calls() {
-    return CALLS_MAX - places.availablePermits();
   }
 
   private void answer(HttpServerRequest request, Route route, byte[] body) {

@@ -34,18 +34,14 @@ public final class ReportReader {
   public record Reading(Event.Reported report, Map<String, LoadReading> readings) {}
 
   /**
+   * Reads a report and reuses the previous objects for unchanged parts. Thousands of nodes repeat
+   * themselves, and new objects would grow old only to be discarded.
+   *
    * @param node from the sender's token, not from the report
    * @param nowMs of our clock, at receipt
    */
-  public static Reading read(String node, NodeReport report, long nowMs) {
-    return read(node, report, nowMs, null);
-  }
-
-  /**
-   * Reads a report and reuses the previous objects for unchanged parts. Thousands of nodes repeat
-   * themselves, and new objects would grow old only to be discarded.
-   */
-  static Reading read(String node, NodeReport report, long nowMs, @Nullable NodeState before) {
+  public static Reading read(
+      String node, NodeReport report, long nowMs, @Nullable NodeState before) {
     var readings = new HashMap<String, LoadReading>();
     for (Gpu gpu : report.getGpusList()) {
       if (gpu.hasLoad()) {

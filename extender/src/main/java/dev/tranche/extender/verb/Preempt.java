@@ -409,6 +409,7 @@ public final class Preempt {
     private NodeNeeds left(String node, List<String> others) {
       return core.evaluator.packsByDefault()
           ? core.packing
+              .hosts
               .freeWithout(node, others)
               .map(free -> new NodeNeeds(free.cpuMilli(), roundedDown(free), 0, false))
               .orElse(NodeNeeds.NONE)

@@ -66,7 +66,7 @@ class StartupTaintsTest {
   }
 
   private void reported(NodeReport report) {
-    var read = ReportReader.read(NODE, report, rig.world.nowMs);
+    var read = ReportReader.read(NODE, report, rig.world.nowMs, null);
     rig.world.state.reported(read.report(), read.readings());
     taints.tick();
   }

@@ -154,9 +154,9 @@ final class WaitEventsTest {
   void pods_areBounded_andThoseThatNoLongerWaitAreForgotten() {
     IntStream.range(0, WaitEvents.PODS_MAX + 5)
         .forEach(i -> events.waits(pod("a", i), FULL, () -> ""));
-    assertThat(events.pods()).isEqualTo(WaitEvents.PODS_MAX);
+    assertThat(events.pods.size()).isEqualTo(WaitEvents.PODS_MAX);
     events.retain(Set.of("a-1"));
-    assertThat(events.pods()).isOne();
+    assertThat(events.pods.size()).isOne();
   }
 
   @Test

@@ -34,7 +34,7 @@ class CordonTest {
             .addPodUses(use.clone().setContainer("a"))
             .addPodUses(use.clone().setContainer("b").setMemoryUsedBytes(100));
     var report = NodeReport.newBuilder().setRegistered(true).addGpus(gpu).build();
-    var reading = ReportReader.read("node-1", report, world.nowMs);
+    var reading = ReportReader.read("node-1", report, world.nowMs, null);
     world.state.reported(reading.report(), reading.readings());
   }
 

@@ -68,7 +68,7 @@ final class OverloadIT {
           .await();
       slow.add(socket);
     }
-    until(() -> routes.calls() == many);
+    until(() -> routes.places.availablePermits() == VerbRoutes.CALLS_MAX - many);
     assertThat(post("/filter").body()).contains("too many requests are queued");
     assertThat(post("/bind").body()).contains("too many requests are queued");
     assertThat(post("/prioritize").body()).isEqualTo("[]");
@@ -76,7 +76,7 @@ final class OverloadIT {
     assertThat(registry.get("tranche.extender.verbs.shed").tag("verb", "filter").counter().count())
         .isOne();
     slow.forEach(NetSocket::close);
-    until(() -> routes.calls() == 0);
+    until(() -> routes.places.availablePermits() == VerbRoutes.CALLS_MAX);
     assertThat(post("/filter").body()).contains("has no NodeNames");
   }
 
@@ -89,7 +89,7 @@ final class OverloadIT {
     socket.closeHandler(closed::complete);
     socket.write("POST /filter HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{").await();
     closed.get();
-    until(() -> routes.calls() == 0);
+    until(() -> routes.places.availablePermits() == VerbRoutes.CALLS_MAX);
     assertThat(registry.get("tranche.extender.verbs.shed").tag("verb", "filter").counter().count())
         .isOne();
   }
@@ -137,7 +137,7 @@ final class OverloadIT {
     errorsOfEachKind("{\"Pod\": {\"metadata\": \"" + large);
     assertThat(post("/filter", "{\"Other\": \"" + large + "\"}").body())
         .contains("has no NodeNames");
-    until(() -> routes.calls() == 0);
+    until(() -> routes.places.availablePermits() == VerbRoutes.CALLS_MAX);
   }
 
   private void errorsOfEachKind(String none) throws Exception {

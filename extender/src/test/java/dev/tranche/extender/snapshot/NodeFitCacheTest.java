@@ -8,6 +8,8 @@ import dev.tranche.extender.placement.Reason;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.verb.FakeWorld;
 import dev.tranche.extender.verb.FakeWorld.Gpu;
+import java.util.Objects;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
@@ -79,15 +81,22 @@ final class NodeFitCacheTest {
     assertThat(of("a").gpus().getFirst().measured()).isTrue();
   }
 
+  private long cachedFits() {
+    return world.evaluations.pages.values().stream()
+        .flatMap(page -> Stream.of(page.evaluations))
+        .filter(Objects::nonNull)
+        .count();
+  }
+
   @Test
   void changedNode_isForgottenByAllKindsOfPods() {
     of("a");
     of("b");
     NodeFit larger = world.evaluator.evaluate(FakeWorld.pod("q", 4), "b");
-    assertThat(world.evaluations.evaluations()).isEqualTo(3);
+    assertThat(cachedFits()).isEqualTo(3);
     world.report("b", new Gpu("b0", 0.7, 0));
     of("b");
-    assertThat(world.evaluations.evaluations()).isEqualTo(2);
+    assertThat(cachedFits()).isEqualTo(2);
     assertThat(world.evaluator.evaluate(FakeWorld.pod("q", 4), "b").headroom())
         .isLessThan(larger.headroom());
   }
@@ -113,12 +122,12 @@ final class NodeFitCacheTest {
     of("a");
     of("b");
     // Its pod still is on it.
-    assertThat(world.evaluations.nodes()).isEqualTo(2);
+    assertThat(world.evaluations.slots.size()).isEqualTo(2);
     world.state.apply(new Event.PodGone("q", "ns/q"));
     world.nowMs += Timing.DEFAULT.tombstoneMs();
     world.tick();
     of("a");
-    assertThat(world.evaluations.nodes()).isOne();
+    assertThat(world.evaluations.slots.size()).isOne();
   }
 
   @Test
@@ -130,6 +139,6 @@ final class NodeFitCacheTest {
             .isEqualTo(share);
       }
     }
-    assertThat(world.evaluations.shapes()).isEqualTo(NodeFitCache.SHAPES_MAX);
+    assertThat(world.evaluations.pages.size()).isEqualTo(NodeFitCache.SHAPES_MAX);
   }
 }

@@ -26,15 +26,15 @@ final class PackedPolicyTest {
 
   @Test
   void aRoomIsKept_asLongAsItsNodeIsThere() {
-    packing.nodeSeen("a", FOUR);
+    packing.hosts.node("a", FOUR);
     choose("a");
-    assertThat(packing.cachedCapacities()).isOne();
-    packing.nodeGone("a");
+    assertThat(packing.capacities.size()).isOne();
+    packing.hosts.nodeGone("a");
     packing.forget("a");
-    assertThat(packing.cachedCapacities()).isZero();
+    assertThat(packing.capacities.size()).isZero();
     // kube-scheduler had not heard of it yet.
     choose("a");
-    assertThat(packing.cachedCapacities()).isZero();
+    assertThat(packing.capacities.size()).isZero();
   }
 
   @Test
@@ -58,7 +58,7 @@ final class PackedPolicyTest {
         .hasValueSatisfying(winner -> assertThat(winner.evaluation()).isSameAs(fits));
     assertThat(packing.choose(pod, List.of(broken))).isEmpty();
     assertThat(failed).containsExactly("a", "a");
-    packing.nodeSeen("b", FOUR);
+    packing.hosts.node("b", FOUR);
     assertThat(
             packing.chooseWithoutGpu(
                 FOUR, List.of("a", "b"), name -> name.equals("a") ? broken.gpus() : List.of()))
@@ -72,17 +72,17 @@ final class PackedPolicyTest {
   /** Its end was seen by no watch: its CPU and memory would be taken for ever. */
   @Test
   void podThatTheApiServerHasNoMore_takesNothing() {
-    packing.nodeSeen("a", FOUR);
+    packing.hosts.node("a", FOUR);
     var pod = FakeWorld.pod("p", 3);
     packing.requested(pod.uid(), FOUR);
     packing.apply(new Event.BindStarted(pod, "a", Placement.of(List.of())));
-    assertThat(packing.pods()).isOne();
+    assertThat(packing.hosts.pods()).isOne();
     packing.apply(new Event.PodChecked(pod.uid(), pod.key(), null, 0));
-    assertThat(packing.pods()).isZero();
+    assertThat(packing.hosts.pods()).isZero();
     packing.apply(new Event.BindStarted(pod, "a", Placement.of(List.of())));
     packing.apply(Event.PodChecked.forBind(pod.on("a")));
-    assertThat(packing.pods()).isOne();
+    assertThat(packing.hosts.pods()).isOne();
     packing.apply(Event.PodChecked.forBind(ended(pod)));
-    assertThat(packing.pods()).isZero();
+    assertThat(packing.hosts.pods()).isZero();
   }
 }

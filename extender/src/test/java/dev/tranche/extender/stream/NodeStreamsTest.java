@@ -73,7 +73,7 @@ final class NodeStreamsTest {
 
   private static Assignment echoed(dev.tranche.api.node.Assignment kept) {
     NodeReport report = NodeReport.newBuilder().addAssignments(kept).build();
-    return ReportReader.read("a", report, 0).report().state().echoes().getFirst();
+    return ReportReader.read("a", report, 0, null).report().state().echoes().getFirst();
   }
 
   @Test

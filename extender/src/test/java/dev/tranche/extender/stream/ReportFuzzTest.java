@@ -33,7 +33,7 @@ public class ReportFuzzTest {
       return;
     }
     var ledger = new Ledger(Timing.DEFAULT, since1970Ms -> since1970Ms);
-    ReportReader.Reading first = ReportReader.read(NODE, report, 1_000);
+    ReportReader.Reading first = ReportReader.read(NODE, report, 1_000, null);
     ledger.apply(first.report(), 1_000);
     NodeState before = first.report().state();
     ReportReader.Reading second = ReportReader.read(NODE, report, 2_000, before);

@@ -34,7 +34,8 @@ final class ReportReaderTest {
               .setSmUtilizationPercent((float) percent));
     }
     var report = NodeReport.newBuilder().addGpus(gpu).build();
-    return Objects.requireNonNull(ReportReader.read("node", report, 0).readings().get("GPU-0"));
+    return Objects.requireNonNull(
+        ReportReader.read("node", report, 0, null).readings().get("GPU-0"));
   }
 
   @Test
@@ -67,7 +68,7 @@ final class ReportReaderTest {
             .addLimits(limit("o", "b", Limited.LIMITED_YES))
             .addLimits(limit("s", "a", Limited.LIMITED_UNSPECIFIED));
     var report = NodeReport.newBuilder().addGpus(gpu).build();
-    GpuFacts facts = ReportReader.read("node", report, 0).report().state().gpus().getFirst();
+    GpuFacts facts = ReportReader.read("node", report, 0, null).report().state().gpus().getFirst();
     assertThat(facts.limited())
         .isEqualTo(
             Map.of(
@@ -96,7 +97,7 @@ final class ReportReaderTest {
             .addPodUses(known.clone().setPod("unknown").setMemoryUnknown(true));
     var report = NodeReport.newBuilder().addGpus(gpu).build();
     LoadReading reading =
-        Objects.requireNonNull(ReportReader.read("node", report, 0).readings().get("GPU-0"));
+        Objects.requireNonNull(ReportReader.read("node", report, 0, null).readings().get("GPU-0"));
     assertThat(reading.memoryKnown()).isFalse();
     assertThat(reading.memoryBytesOf("ns/known")).isEqualTo(5);
     assertThat(reading.memoryBytesOf("ns/unknown")).isNull();
@@ -106,7 +107,8 @@ final class ReportReaderTest {
   private static @Nullable GpuActivity activity(GpuLoad.Builder load) {
     var gpu = Gpu.newBuilder().setUuid("GPU-0").setLoad(load);
     var report = NodeReport.newBuilder().addGpus(gpu).build();
-    return Objects.requireNonNull(ReportReader.read("node", report, 0).readings().get("GPU-0"))
+    return Objects.requireNonNull(
+            ReportReader.read("node", report, 0, null).readings().get("GPU-0"))
         .activity();
   }
 
@@ -142,7 +144,7 @@ final class ReportReaderTest {
               .setSentAtMs(Long.MAX_VALUE)
               .addGpus(Gpu.newBuilder().setUuid("GPU-0").setLoad(load))
               .build();
-      var readings = ReportReader.read("node", report, 1_000_000).readings();
+      var readings = ReportReader.read("node", report, 1_000_000, null).readings();
       assertThat(Objects.requireNonNull(readings.get("GPU-0")).sampledAtMs()).isEqualTo(400_000);
     }
   }
@@ -160,7 +162,7 @@ final class ReportReaderTest {
             .setMemoryReservedBytes(-1)
             .setMaxClients(-1)
             .setLoad(load);
-    var reading = ReportReader.read("node", NodeReport.newBuilder().addGpus(gpu).build(), 0);
+    var reading = ReportReader.read("node", NodeReport.newBuilder().addGpus(gpu).build(), 0, null);
     var facts = reading.report().state().gpus().getFirst();
     assertThat(facts.withheldReplicas()).isEqualTo(1);
     assertThat(facts.memoryUsableBytes()).isZero();
@@ -184,7 +186,7 @@ final class ReportReaderTest {
             .addReadings(GpuReading.getDefaultInstance())
             .addReadings(GpuReading.newBuilder().setLoad(load))
             .build();
-    var before = ReportReader.read("node", whole, 0).report().state();
+    var before = ReportReader.read("node", whole, 0, null).report().state();
     assertThat(ReportReader.brief(brief, 5_000, before))
         .isEqualTo(Map.of("GPU-1", Readings.of(7, 0, 0, 4_900)));
   }

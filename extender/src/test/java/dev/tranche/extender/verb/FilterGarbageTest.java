@@ -70,7 +70,7 @@ final class FilterGarbageTest {
   private FakeWorld cluster(Policy policy, int replicasOfEach) {
     var world = new FakeWorld(policy);
     for (String node : names) {
-      world.packing.nodeSeen(node, new HostRequest(64_000, 256_000));
+      world.packing.hosts.node(node, new HostRequest(64_000, 256_000));
       world.report(node, new Gpu(node + "-0", 0.2, 0), new Gpu(node + "-1", 0.2, 0));
       for (String pod : List.of("0-x", "0-y", "1-x", "1-y")) {
         String gpu = node + "-" + pod.charAt(0);

@@ -204,7 +204,7 @@ final class PreemptTest {
     var packed = new FakeWorld(Policy.PACKED);
     packed.budgets.listed();
     packed.report("a", new Gpu("a0", 0, 0), new Gpu("a1", 0, 0));
-    packed.packing.nodeSeen("a", new HostRequest(6_000, 1));
+    packed.packing.hosts.node("a", new HostRequest(6_000, 1));
     for (String uid : List.of("x", "y")) {
       int cpu = uid.equals("x") ? 1_000 : 3_000;
       packed.packing.podSeen(uid, "a", false, new HostRequest(cpu, 0));
@@ -226,7 +226,7 @@ final class PreemptTest {
     var packed = new FakeWorld(Policy.PACKED);
     packed.budgets.listed();
     packed.report("a", new Gpu("a0", 0, 0));
-    packed.packing.nodeSeen("a", new HostRequest(7_000, 1));
+    packed.packing.hosts.node("a", new HostRequest(7_000, 1));
     packed.packing.podSeen("other", "a", false, new HostRequest(2_000, 0));
     Map.of("small", 3_000, "large", 2_000)
         .forEach(

@@ -183,7 +183,7 @@ final class PreemptionScene {
               .mapToObj(index -> new Gpu(node.uuid(index), 0, 0))
               .toArray(Gpu[]::new));
       // The node has half a MiB more, which is counted as a whole one.
-      world.packing.nodeSeen(node.name(), new HostRequest(node.cpu(), node.memory() + 1));
+      world.packing.hosts.node(node.name(), new HostRequest(node.cpu(), node.memory() + 1));
       node.pods().stream().filter(present).forEach(pod -> add(world, policy, node, pod));
     }
     return world;

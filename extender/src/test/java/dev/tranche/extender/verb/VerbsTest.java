@@ -94,7 +94,7 @@ final class VerbsTest {
     var packed = new FakeWorld(Policy.PACKED);
     for (String node : BOTH) {
       packed.report(node, new Gpu(node + "0", 0, 0));
-      packed.packing.nodeSeen(node, new HostRequest(node.equals("a") ? 8_000 : 64_000, 1_024));
+      packed.packing.hosts.node(node, new HostRequest(node.equals("a") ? 8_000 : 64_000, 1_024));
     }
     packed.packing.requested("x", new HostRequest(8_000, 512));
     packed.state.apply(new Event.PodSeen(FakeWorld.pod("x", 5, "tranche.dev/gpu=c0").on("c")));
@@ -110,7 +110,7 @@ final class VerbsTest {
   void withoutGpu_packed_isNotDrawnToNodesThatAreNotHeardYet() {
     var packed = new FakeWorld(Policy.PACKED);
     packed.state.apply(new Event.NodeSeen(new NodeFacts("a", Set.of(), "", true)));
-    packed.packing.nodeSeen("a", new HostRequest(8_000, 1_024));
+    packed.packing.hosts.node("a", new HostRequest(8_000, 1_024));
     var byHost = packed.prioritize();
     assertThat(byHost.withoutGpu(new HostRequest(4_000, 128), BOTH, false)).isEmpty();
     packed.nowMs += ReadinessGate.FIRST_REPORTS_MS;

@@ -186,12 +186,12 @@ final class ResourceKindTest {
             "/api/v1/pods",
             PodFields.class,
             pod -> {
-              if (pod.resourceVersion().equals("1")) {
+              if (pod.scheduler().equals("bad")) {
                 throw new IllegalStateException("a bug");
               }
               return WatchedPod.of(pod, RESOURCES, false);
             });
-    String bad = "{\"metadata\":{\"name\":\"bad\",\"resourceVersion\":\"1\"}}";
+    String bad = "{\"metadata\":{\"name\":\"bad\"},\"spec\":{\"schedulerName\":\"bad\"}}";
     String good = "{\"metadata\":{\"name\":\"good\",\"namespace\":\"ns\"}}";
     assertThat(read(kind, body(list(bad, good))))
         .extracting(WatchedPod::key)

@@ -40,13 +40,13 @@ public final class Gangs {
   static final long SEEN_WITHIN_MS = 15_000;
 
   /** The answer about a member in the current attempt. */
-  private enum Answer {
+  enum Answer {
     NONE,
     FITS,
     REFUSED
   }
 
-  private record Member(Answer answer, long atMs) {}
+  record Member(Answer answer, long atMs) {}
 
   /**
    * What a PodGroup says.
@@ -59,10 +59,10 @@ public final class Gangs {
   private final Map<String, PodGroup> podGroups = new LinkedHashMap<>();
 
   /** By group, in the order of the latest answers. Without the pods on nodes. */
-  private final Map<String, Map<String, Member>> groups = new LinkedHashMap<>(16, 0.75f, true);
+  final Map<String, Map<String, Member>> groups = new LinkedHashMap<>(16, 0.75f, true);
 
   /** Pods on nodes by uid, whichever replica of the extender bound them. */
-  private final Map<String, String> groupByBoundPod = new HashMap<>();
+  final Map<String, String> groupByBoundPod = new HashMap<>();
 
   /** Their number by group. Of all groups, so that a new leader knows it before it is asked. */
   private final Map<String, Integer> boundPods = new HashMap<>();
@@ -127,16 +127,6 @@ public final class Gangs {
     podGroups.remove(group);
     groups.remove(group);
     refusedAtMs.remove(group);
-  }
-
-  /** Returns the number of groups whose members are remembered. */
-  public int size() {
-    return groups.size();
-  }
-
-  /** Returns the number of pods on nodes that count as members. */
-  public int boundPods() {
-    return groupByBoundPod.size();
   }
 
   /** Returns the members that fit in the current attempt. Their holds are the gang's own. */

@@ -17,12 +17,11 @@ public record PodFields(Metadata metadata, Spec spec, Status status) {
       String name,
       String namespace,
       String uid,
-      String resourceVersion,
       String creationTimestamp,
       String deletionTimestamp,
       Map<String, String> labels,
       Map<String, String> annotations) {
-    static final Metadata NONE = new Metadata("", "", "", "", "", "", Map.of(), Map.of());
+    static final Metadata NONE = new Metadata("", "", "", "", "", Map.of(), Map.of());
   }
 
   record Spec(
@@ -163,10 +162,6 @@ public record PodFields(Metadata metadata, Spec spec, Status status) {
     return name.isEmpty() ? "" : metadata.namespace + "/" + name;
   }
 
-  public String resourceVersion() {
-    return metadata.resourceVersion;
-  }
-
   public String scheduler() {
     return spec.schedulerName;
   }
@@ -182,7 +177,6 @@ public record PodFields(Metadata metadata, Spec spec, Status status) {
             name,
             namespace,
             uid,
-            metadata.resourceVersion,
             metadata.creationTimestamp,
             metadata.deletionTimestamp,
             metadata.labels,

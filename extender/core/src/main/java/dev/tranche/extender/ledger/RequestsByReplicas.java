@@ -14,7 +14,7 @@ public final class RequestsByReplicas {
 
   private final PodFacts pod;
   private final OptionalInt stamped;
-  private final Map<Integer, GpuRequest> requests = new HashMap<>();
+  final Map<Integer, GpuRequest> requests = new HashMap<>();
 
   public RequestsByReplicas(PodFacts pod) {
     this.pod = pod;
@@ -36,9 +36,5 @@ public final class RequestsByReplicas {
     GpuRequest request = pod.gpuRequest(replicas);
     requests.put(replicas, request);
     return request;
-  }
-
-  int size() {
-    return requests.size();
   }
 }

@@ -4,7 +4,6 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Supplier;
 
 /**
@@ -30,8 +29,8 @@ public final class LoadCache {
   private final long newcomerMs;
   private final Map<String, NodeReadings> byNode = new HashMap<>();
 
-  /** Total over all nodes; atomic, since metrics are read on another thread. */
-  private final AtomicLong pods = new AtomicLong();
+  /** The cached entries of pods, over all nodes and GPUs. */
+  long pods;
 
   /** Whether any node has reported which pods use its GPUs. */
   private boolean podsNamed;
@@ -85,20 +84,11 @@ public final class LoadCache {
     if (kept.size() > readings.size()) {
       kept.retain(present.get());
     }
-    if (kept.pods() > PODS_MAX || pods.get() + kept.pods() - podsBefore > inAllMax) {
+    if (kept.pods() > PODS_MAX || pods + kept.pods() - podsBefore > inAllMax) {
       kept.forgetPodsOfBefore(readings.keySet());
     }
-    count(kept.pods() - podsBefore);
+    pods += kept.pods() - podsBefore;
     return change;
-  }
-
-  private void count(int more) {
-    pods.addAndGet(more);
-  }
-
-  /** Returns the number of cached entries of pods, over all nodes and GPUs. */
-  public long pods() {
-    return pods.get();
   }
 
   private NodeReadings of(String node) {
@@ -106,7 +96,7 @@ public final class LoadCache {
   }
 
   public void forget(String node) {
-    count(-of(node).pods());
+    pods -= of(node).pods();
     byNode.remove(node);
   }
 

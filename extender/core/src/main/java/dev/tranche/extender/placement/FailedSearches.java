@@ -18,7 +18,7 @@ final class FailedSearches {
   /** A shorter search is repeated faster than it is cached. */
   private static final int STEPS_MIN = 256;
 
-  private final Map<IntBuffer, Attempt> known = new ConcurrentHashMap<>();
+  final Map<IntBuffer, Attempt> known = new ConcurrentHashMap<>();
 
   Optional<Attempt> find(IntBuffer key) {
     return Optional.ofNullable(known.get(key));
@@ -28,10 +28,6 @@ final class FailedSearches {
     if (failed.steps() >= STEPS_MIN && known.size() < MAX) {
       known.put(key, failed);
     }
-  }
-
-  int size() {
-    return known.size();
   }
 
   /**

@@ -13,14 +13,10 @@ final class SearchBudget {
    */
   static final int ATTEMPT_MAX = 3_000;
 
-  private int taken;
+  int taken;
 
   void take(int steps) {
     taken += steps;
-  }
-
-  int taken() {
-    return taken;
   }
 
   /** Returns the steps left for the next attempt. */

@@ -18,7 +18,6 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -39,8 +38,8 @@ public final class NodeFitCache {
   private final Ledger ledger;
   private final LoadCache loads;
   private final ClusterView cluster;
-  private final Map<String, Slot> slots = new HashMap<>();
-  private final Map<Shape, Page> pages =
+  final Map<String, Slot> slots = new HashMap<>();
+  final Map<Shape, Page> pages =
       new LinkedHashMap<>(SHAPES_MAX, 0.75f, true) {
         @Override
         protected boolean removeEldestEntry(Map.Entry<Shape, Page> eldest) {
@@ -61,14 +60,14 @@ public final class NodeFitCache {
   }
 
   /** Everything that decides a pod's placement, apart from the node. */
-  private record Shape(
+  record Shape(
       String resource,
       List<Demand.Request> requests,
       Map<String, String> annotations,
       Policy policy) {}
 
   /** The cache entry of one node. */
-  private static final class Slot {
+  static final class Slot {
     /** The node's index in the arrays of the pages. */
     final int index;
 
@@ -94,7 +93,7 @@ public final class NodeFitCache {
     private final RequestsByReplicas requests;
 
     /** Each is valid until its node changes, and is dropped then. */
-    private @Nullable NodeFit[] evaluations = new NodeFit[0];
+    @Nullable NodeFit[] evaluations = new NodeFit[0];
 
     private Page(PodFacts example, Policy policy) {
       this.example = example;
@@ -284,24 +283,5 @@ public final class NodeFitCache {
       drop(slot.index);
       freeIndexes.add(slot.index);
     }
-  }
-
-  /** Returns the number of cached nodes. */
-  int nodes() {
-    return slots.size();
-  }
-
-  /**
-   * Returns the number of cached fits, for all nodes and kinds of pods; each is of its node's
-   * latest snapshot.
-   */
-  int evaluations() {
-    return pages.values().stream()
-        .mapToInt(page -> (int) Arrays.stream(page.evaluations).filter(Objects::nonNull).count())
-        .sum();
-  }
-
-  public int shapes() {
-    return pages.size();
   }
 }

@@ -17,7 +17,6 @@ import dev.tranche.extender.score.packing.HostRequest;
 import dev.tranche.extender.score.packing.Packer;
 import dev.tranche.extender.score.packing.Shape;
 import java.util.ArrayList;
-import java.util.Collection;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
@@ -33,11 +32,12 @@ import org.jspecify.annotations.Nullable;
 public final class PackedPolicy {
   private static final int WHOLE_MILLI = 1_000;
 
-  private final HostCapacity hosts = new HostCapacity();
+  /** Safe from any thread. */
+  public final HostCapacity hosts = new HostCapacity();
 
   private final Packer packer = new Packer();
   private final NodeFailures failures;
-  private final Map<String, CachedCapacity> capacities = new HashMap<>();
+  final Map<String, CachedCapacity> capacities = new HashMap<>();
 
   /** What pods request beside GPUs, by uid; set by filter, and again later by the informers. */
   private final Cache<String, HostRequest> requests =
@@ -45,7 +45,7 @@ public final class PackedPolicy {
       Caffeine.newBuilder().maximumSize(50_000).executor(Runnable::run).build();
 
   /** A node's free capacity, and the inputs that it was computed from. */
-  private record CachedCapacity(List<GpuView> gpus, HostRequest free, FreeCapacity capacity) {}
+  record CachedCapacity(List<GpuView> gpus, HostRequest free, FreeCapacity capacity) {}
 
   public PackedPolicy(NodeFailures failures) {
     this.failures = failures;
@@ -67,42 +67,9 @@ public final class PackedPolicy {
     hosts.pod(uid, node, ended, request);
   }
 
-  /** Safe from any thread. */
-  public void podGone(String uid) {
-    hosts.podGone(uid);
-  }
-
-  /** Records a node from an informer. Safe from any thread. */
-  public void nodeSeen(String node, HostRequest allocatable) {
-    hosts.node(node, allocatable);
-  }
-
-  /** Safe from any thread. */
-  public void nodeGone(String node) {
-    hosts.nodeGone(node);
-  }
-
-  /**
-   * Returns the CPU and memory that the node has left when these pods are gone; empty for an
-   * unknown node.
-   */
-  public Optional<HostRequest> freeWithout(String node, Collection<String> uids) {
-    return hosts.knows(node) ? Optional.of(hosts.freeWithout(node, uids)) : Optional.empty();
-  }
-
-  /** Returns the number of pods whose CPU and memory on their nodes are known. */
-  public int pods() {
-    return hosts.pods();
-  }
-
   /** Returns the number of different shapes of pods. */
   public int shapes() {
     return packer.shapes();
-  }
-
-  /** Returns the number of nodes whose free capacity is cached. */
-  int cachedCapacities() {
-    return capacities.size();
   }
 
   /** Counts a bind at once, since the informer shows it later. */

@@ -169,8 +169,8 @@ class GangsTest {
     IntStream.rangeClosed(0, Gangs.GROUPS_MAX)
         .forEach(i -> gangs.bound("ns/running-" + i, "pod-" + i));
     assertThat(gangs.holding(GROUP)).containsExactlyInAnyOrder("a", "b");
-    assertThat(gangs.size()).isEqualTo(1);
-    assertThat(gangs.boundPods()).isEqualTo(Gangs.GROUPS_MAX + 1);
+    assertThat(gangs.groups.size()).isEqualTo(1);
+    assertThat(gangs.groupByBoundPod.size()).isEqualTo(Gangs.GROUPS_MAX + 1);
   }
 
   @Test
@@ -184,17 +184,17 @@ class GangsTest {
     gangs.podEnded("a");
     gangs.podEnded("a");
     gangs.podEnded("stranger");
-    assertThat(gangs.boundPods()).isZero();
+    assertThat(gangs.groupByBoundPod.size()).isZero();
     assertThat(refuse("b").sentence()).hasValueSatisfying(s -> assertThat(s).contains("0 of them"));
   }
 
   @Test
   void boundPods_areBounded() {
     IntStream.rangeClosed(0, Gangs.BOUND_MAX).forEach(i -> gangs.bound(GROUP, "pod-" + i));
-    assertThat(gangs.boundPods()).isEqualTo(Gangs.BOUND_MAX);
+    assertThat(gangs.groupByBoundPod.size()).isEqualTo(Gangs.BOUND_MAX);
     gangs.podEnded("pod-0");
     gangs.bound(GROUP, "pod-" + Gangs.BOUND_MAX);
-    assertThat(gangs.boundPods()).isEqualTo(Gangs.BOUND_MAX);
+    assertThat(gangs.groupByBoundPod.size()).isEqualTo(Gangs.BOUND_MAX);
   }
 
   @Test
@@ -219,7 +219,7 @@ class GangsTest {
     gangs.fits("ns/second", "a", nowMs);
     gangs.fits("ns/first", "b", nowMs);
     IntStream.range(0, Gangs.GROUPS_MAX - 1).forEach(i -> gangs.fits("ns/" + i, "a", nowMs));
-    assertThat(gangs.size()).isEqualTo(Gangs.GROUPS_MAX);
+    assertThat(gangs.groups.size()).isEqualTo(Gangs.GROUPS_MAX);
     assertThat(gangs.holding("ns/first")).containsExactlyInAnyOrder("a", "b");
     assertThat(gangs.holding("ns/second")).isEmpty();
     IntStream.range(0, 2 * Gangs.MEMBERS_MAX).forEach(i -> fit("m" + i));
@@ -231,6 +231,6 @@ class GangsTest {
     gangs.groupSeen(GROUP, 1, 0, nowMs);
     fit("a");
     gangs.groupGone(GROUP);
-    assertThat(gangs.size()).isZero();
+    assertThat(gangs.groups.size()).isZero();
   }
 }

@@ -18,7 +18,7 @@ final class RequestsByReplicasTest {
     var requests = new RequestsByReplicas(pod(Map.of(Names.GPU_MODEL, "A100")));
     for (int replicas = 1; replicas <= 10_000; replicas++) {
       assertThat(requests.of(replicas).demand().replicasPerGpu()).isEqualTo(replicas);
-      assertThat(requests.size()).isLessThanOrEqualTo(RequestsByReplicas.COUNT_MAX);
+      assertThat(requests.requests.size()).isLessThanOrEqualTo(RequestsByReplicas.COUNT_MAX);
     }
   }
 

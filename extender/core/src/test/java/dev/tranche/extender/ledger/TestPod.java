@@ -63,7 +63,7 @@ final class TestPod {
 
   PodFacts facts() {
     var metadata =
-        new Metadata(name, namespace, name, "", "", deletionTimestamp, labels, annotations);
+        new Metadata(name, namespace, name, "", deletionTimestamp, labels, annotations);
     var spec =
         new Spec(
             node == null ? "" : node,

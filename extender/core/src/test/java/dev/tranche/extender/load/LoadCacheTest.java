@@ -28,11 +28,11 @@ final class LoadCacheTest {
     for (int i = 0; i < 20; i++) {
       var uuid = "GPU-" + i % 2;
       loads.put("a", Map.of(uuid, reading(4_096, i * 4_096)), () -> GPUS);
-      assertThat(loads.pods()).isLessThanOrEqualTo(LoadCache.PODS_MAX);
+      assertThat(loads.pods).isLessThanOrEqualTo(LoadCache.PODS_MAX);
     }
     assertThat(loads.get("a", "GPU-1").orElseThrow().memoryUsedBytesByPod()).hasSize(4_096);
     loads.forget("a");
-    assertThat(loads.pods()).isZero();
+    assertThat(loads.pods).isZero();
   }
 
   /** Many credentials: each node stays within its bound. */
@@ -44,7 +44,7 @@ final class LoadCacheTest {
         bounded.put("n" + node, Map.of("GPU-" + i % 2, reading(100, i * 100)), () -> GPUS);
       }
       // Those of the last report are kept all the same.
-      assertThat(bounded.pods()).isLessThanOrEqualTo(20_000 + 50 * 200);
+      assertThat(bounded.pods).isLessThanOrEqualTo(20_000 + 50 * 200);
     }
   }
 

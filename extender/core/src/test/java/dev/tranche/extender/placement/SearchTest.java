@@ -73,7 +73,7 @@ final class SearchTest {
       var steps = new SearchBudget();
       var search = new Search(new SearchPlan(demand(10, List.of(eight))), gpus, true, true, steps);
       assertThat(search.run(Policy.LOAD.order())).isEmpty();
-      assertThat(steps.taken()).isBetween(count, 3 * count);
+      assertThat(steps.taken).isBetween(count, 3 * count);
       assertThat(Placer.place(request(10, List.of(eight)), gpus, Policy.LOAD.order()))
           .isEqualTo(new Outcome.DoesNotFit(Reason.TOO_FEW_GPUS));
     }
@@ -216,7 +216,7 @@ final class SearchTest {
     var steps = new SearchBudget();
     var plain = List.of(Containers.of("a", Kind.APP, List.of(12), true));
     new Search(new SearchPlan(demand(10, plain)), twoGpus(2), true, true, steps).run(null);
-    assertThat(steps.taken()).as("to begin with, and for each of two parts").isEqualTo(3 * 2);
+    assertThat(steps.taken).as("to begin with, and for each of two parts").isEqualTo(3 * 2);
   }
 
   @Test
@@ -274,8 +274,8 @@ final class SearchTest {
           check(demand, gpus, placement);
         }
       }
-      most = Math.max(most, steps.taken());
-      assertThat(steps.taken()).as("seed %d", seed).isLessThan(STEPS_ON_A_NODE_MAX);
+      most = Math.max(most, steps.taken);
+      assertThat(steps.taken).as("seed %d", seed).isLessThan(STEPS_ON_A_NODE_MAX);
     }
     assertThat(most).isGreaterThan(seeds.length > 1 ? SearchBudget.ATTEMPT_MAX : 0);
   }
@@ -298,8 +298,8 @@ final class SearchTest {
         assertThat(Placer.place(shared, gpus, order)).as("seed %d", seed).isEqualTo(alone);
         undecided += alone.equals(UNDECIDED) ? 1 : 0;
       }
-      remembered = Math.max(remembered, shared.plan().failed.size());
-      assertThat(shared.plan().failed.size()).isLessThanOrEqualTo(FailedSearches.MAX);
+      remembered = Math.max(remembered, shared.plan().failed.known.size());
+      assertThat(shared.plan().failed.known.size()).isLessThanOrEqualTo(FailedSearches.MAX);
     }
     assertThat(undecided).isGreaterThanOrEqualTo(seeds.length / 30);
     assertThat(remembered).isGreaterThanOrEqualTo(seeds.length / 30);
@@ -311,7 +311,7 @@ final class SearchTest {
     for (int i = 0; i < 10 * FailedSearches.MAX; i++) {
       failed.add(IntBuffer.wrap(new int[] {i}), new Attempt(null, true, 3_000));
     }
-    assertThat(failed.size()).isEqualTo(FailedSearches.MAX);
+    assertThat(failed.known.size()).isEqualTo(FailedSearches.MAX);
   }
 
   /** Up to a thousand containers, each with a fraction on {@code gpu-count} GPUs, or plain. */

@@ -28,7 +28,7 @@ record WebPage(Map<String, File> files) {
   private static final String FOLDER = "/dev/tranche/extender/web/";
   private static final String INDEX = "index.html";
 
-  private record File(String type, String caching, Buffer gzipped) {}
+  record File(String type, String caching, Buffer gzipped) {}
 
   static WebPage load() {
     var files = new HashMap<String, File>();
@@ -63,11 +63,6 @@ record WebPage(Map<String, File> files) {
       case "js" -> "text/javascript; charset=utf-8";
       default -> throw new IllegalStateException("no content type is known of " + name);
     };
-  }
-
-  /** Returns the size of all files as they are sent to a browser. */
-  int gzippedBytes() {
-    return files.values().stream().mapToInt(file -> file.gzipped().length()).sum();
   }
 
   /** Answers a request for a file of the page, as every browser takes it: compressed. */

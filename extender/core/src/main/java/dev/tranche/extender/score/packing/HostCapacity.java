@@ -3,6 +3,7 @@ package dev.tranche.extender.score.packing;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -86,8 +87,8 @@ public final class HostCapacity {
     return taken.getOrDefault(name, HostRequest.NONE);
   }
 
-  /** Returns what the node has left when these pods are gone. */
-  public synchronized HostRequest freeWithout(String name, Collection<String> uids) {
+  /** Returns what the node has left when these pods are gone; empty for an unknown node. */
+  public synchronized Optional<HostRequest> freeWithout(String name, Collection<String> uids) {
     HostRequest free = free(name);
     for (String uid : uids) {
       PodOnNode pod = pods.get(uid);
@@ -95,7 +96,7 @@ public final class HostCapacity {
         free = free.plus(pod.request());
       }
     }
-    return free;
+    return knows(name) ? Optional.of(free) : Optional.empty();
   }
 
   public synchronized int pods() {

@@ -43,7 +43,7 @@ final class Stranding {
   /** Indexes of shapes. */
   private final int[][] fills = new int[FILLS][PODS_PER_FILL];
 
-  private final Map<String, boolean[]> admitted = new HashMap<>();
+  final Map<String, boolean[]> admitted = new HashMap<>();
   private final Map<FreeCapacity, Double> known = new HashMap<>();
   private final int leastMilli;
 
@@ -111,10 +111,6 @@ final class Stranding {
       left += filled(capacity, fill, admits);
     }
     return left / FILLS + MEASURES_WEIGHT * measures;
-  }
-
-  int models() {
-    return admitted.size();
   }
 
   private boolean[] admitted(String model) {

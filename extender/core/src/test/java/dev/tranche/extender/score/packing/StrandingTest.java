@@ -37,6 +37,6 @@ final class StrandingTest {
     for (int i = 0; i < 10_000; i++) {
       stranding.of(new FreeCapacity("model-" + i, 4_000, 1 << 20, new int[] {1_000}));
     }
-    assertThat(stranding.models()).isLessThanOrEqualTo(Stranding.MODELS_MAX);
+    assertThat(stranding.admitted.size()).isLessThanOrEqualTo(Stranding.MODELS_MAX);
   }
 }
