@@ -445,7 +445,7 @@ public final class Extender implements AutoCloseable {
         config.leaderElect()
             ? ports.missing().or(leadership::leaderless).or(verbsSlice::missing)
             : ports.missing();
-    return missing.or(core.ledger.acknowledgements()::mostMissing);
+    return missing.or(core.ledger.acknowledgements::mostMissing);
   }
 
   private Future<Probe> probe() {

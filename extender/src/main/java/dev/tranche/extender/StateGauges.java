@@ -24,7 +24,7 @@ final class StateGauges {
     metrics.gauge(
         "tranche.extender.ack.backoff.nodes",
         "Nodes that temporarily get no pods because they do not acknowledge assignments.",
-        core.ledger.acknowledgements()::backedOff);
+        core.ledger.acknowledgements::backedOff);
     metrics.gauge(
         "tranche.extender.nominations",
         "Preempting pods whose GPU is held while their victims are evicted.",

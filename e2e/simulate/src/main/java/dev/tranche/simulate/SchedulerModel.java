@@ -247,7 +247,7 @@ final class SchedulerModel extends SimulatedProcess {
         if (offered.isEmpty()) {
           refused.forEach(
               (reason, nodes) -> {
-                if (!reason.unresolvable()) {
+                if (!reason.unresolvable) {
                   resolvable.addAll(nodes);
                 }
               });

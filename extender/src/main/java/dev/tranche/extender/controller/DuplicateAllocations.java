@@ -63,7 +63,7 @@ public final class DuplicateAllocations implements Controller {
   /** Returns the uids of the pods that hold GPUs on a node, by {@code namespace/name}. */
   private Map<String, String> holders(String node) {
     return context.core().ledger.holds(node).stream()
-        .filter(hold -> hold.stage() == Hold.Stage.BOUND)
+        .filter(Hold::isBound)
         .collect(Collectors.toMap(Hold::key, Hold::uid, (one, other) -> one));
   }
 

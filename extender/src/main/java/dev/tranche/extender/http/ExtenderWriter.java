@@ -44,8 +44,8 @@ public final class ExtenderWriter {
     var sentences = new LinkedHashMap<String, String>();
     refused.forEach(
         (reason, nodes) -> {
-          if (reason.unresolvable() == unresolvable) {
-            nodes.forEach(node -> sentences.put(node, reason.sentence()));
+          if (reason.unresolvable == unresolvable) {
+            nodes.forEach(node -> sentences.put(node, reason.sentence));
           }
         });
     return sentences;

@@ -80,7 +80,7 @@ public final class NominationPlanner {
 
   private void plan(PodFacts pod, Nominee nominee) {
     Optional<Hold> elsewhere = ledger.hold(pod.uid()).filter(hold -> !ledger.nominated(pod.uid()));
-    if (elsewhere.filter(hold -> hold.stage() == Hold.Stage.TENTATIVE).isPresent()) {
+    if (elsewhere.filter(Hold::isTentative).isPresent()) {
       // The hold elsewhere may expire: the pod then needs the GPUs of its nominated node again.
       return;
     }

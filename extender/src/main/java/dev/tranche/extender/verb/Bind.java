@@ -66,7 +66,7 @@ public final class Bind {
           ? flying.result()
           : error("pod " + key + " is being bound to node " + flying.node());
     }
-    Optional<Hold> bound = core.ledger.hold(uid).filter(h -> h.stage() == Hold.Stage.BOUND);
+    Optional<Hold> bound = core.ledger.hold(uid).filter(Hold::isBound);
     if (bound.isPresent()) {
       return bound(key, bound.get().node(), node);
     }
@@ -233,7 +233,7 @@ public final class Bind {
    * the memory, so free memory isn't checked.
    */
   private static boolean stillFits(Hold hold, NodeFit now) {
-    boolean maybeBound = hold.stage() != Hold.Stage.TENTATIVE;
+    boolean maybeBound = !hold.isTentative();
     return hold.held().entrySet().stream()
         .allMatch(
             share ->

@@ -371,7 +371,7 @@ public final class Filter {
   }
 
   private @Nullable Answer bindUnderWay(PodFacts pod, List<String> names) {
-    Optional<Hold> hold = ledger.hold(pod.uid()).filter(h -> h.stage() != Hold.Stage.TENTATIVE);
+    Optional<Hold> hold = ledger.hold(pod.uid()).filter(h -> !h.isTentative());
     if (hold.isEmpty()) {
       return null;
     }
@@ -439,7 +439,7 @@ public final class Filter {
   /** Gives up the tentative holds of these pods. */
   private void release(List<String> uids) {
     for (String uid : uids) {
-      if (ledger.hold(uid).filter(h -> h.stage() == Hold.Stage.TENTATIVE).isPresent()) {
+      if (ledger.hold(uid).filter(Hold::isTentative).isPresent()) {
         state.writer.apply(new Event.Release(uid));
       }
     }

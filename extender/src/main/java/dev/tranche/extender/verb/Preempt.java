@@ -337,7 +337,7 @@ public final class Preempt {
     private Set<String> ending(String node) {
       return ledger.holds(node).stream()
           .map(Hold::uid)
-          .filter(uid -> ledger.terminatingPods().ends(uid, nowMs))
+          .filter(uid -> ledger.terminatingPods.ends(uid, nowMs))
           .collect(Collectors.toSet());
     }
 

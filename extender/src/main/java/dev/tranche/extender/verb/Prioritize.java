@@ -130,8 +130,7 @@ public record Prioritize(SchedulingCore core, SchedulingState state) {
   }
 
   private void reserve(PodFacts pod, String node, Placement placement) {
-    boolean boundOrBinding =
-        core.ledger.hold(pod.uid()).filter(h -> h.stage() != Hold.Stage.TENTATIVE).isPresent();
+    boolean boundOrBinding = core.ledger.hold(pod.uid()).filter(h -> !h.isTentative()).isPresent();
     if (!boundOrBinding) {
       state.writer.apply(new Event.Reserve(pod, node, placement));
     }

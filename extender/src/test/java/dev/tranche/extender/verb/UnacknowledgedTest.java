@@ -78,7 +78,7 @@ final class UnacknowledgedTest {
     world.tick();
     world.deaf.clear();
     assertThat(bind.bind("ns/q", "q", "deaf").await()).isEmpty();
-    assertThat(world.ledger.acknowledgements().backedOff()).isZero();
+    assertThat(world.ledger.acknowledgements.backedOff()).isZero();
   }
 
   @Test
@@ -112,7 +112,7 @@ final class UnacknowledgedTest {
   private void failOnce() {
     see(FakeWorld.pod("first", 1));
     assertThat(bind.bind("ns/first", "first", "deaf").await()).isPresent();
-    assertThat(world.ledger.acknowledgements().backedOff()).isOne();
+    assertThat(world.ledger.acknowledgements.backedOff()).isOne();
   }
 
   private PodFacts pod(String name, int replicas) {

@@ -165,7 +165,7 @@ final class SimulatedScheduler {
         world.state.apply(new Event.Release(pod.uid()));
         return Optional.empty();
       }
-      refused.forEach((reason, nodes) -> reasons.put(reason.sentence(), nodes.size()));
+      refused.forEach((reason, nodes) -> reasons.put(reason.sentence, nodes.size()));
     }
     List<String> counted = new ArrayList<>();
     reasons.forEach((reason, count) -> counted.add(count + " " + reason));

@@ -145,20 +145,19 @@ public final class Explanations {
    */
   public WaitCause found(PodFacts pod, WaitCause alone) {
     boolean ofGang = alone.reason().isOfGpus() || alone.reason() == WaitReason.NOT_BOUND_YET;
-    WaitCause cause =
-        Optional.ofNullable(ofGang ? gangs.getIfPresent(pod.uid()) : null)
-            .map(WaitCauses::gang)
-            .orElseGet(() -> withPin(pod.uid(), alone));
+    String lacking = ofGang ? gangs.getIfPresent(pod.uid()) : null;
+    WaitCause cause = lacking == null ? withPin(pod.uid(), alone) : WaitCauses.gang(lacking);
     return Objects.requireNonNull(
         causes.asMap().merge(pod.uid(), cause, (known, now) -> known.equals(now) ? known : now));
   }
 
   private WaitCause withPin(String uid, WaitCause alone) {
     Pin pin = pins.getIfPresent(uid);
-    WaitCause cause = pin == null ? alone : WaitCauses.ownFieldsFirst(alone, pin.excluded());
-    return pin != null && cause.reason().isOfNodes()
-        ? WaitCauses.pinned(cause, pin.requires(), pin.contradicts())
-        : cause;
+    if (pin == null) {
+      return alone;
+    }
+    WaitCause cause = WaitCauses.ownFieldsFirst(alone, pin.excluded());
+    return cause.reason().isOfNodes() ? WaitCauses.pinned(cause, pin) : cause;
   }
 
   /**
@@ -174,7 +173,7 @@ public final class Explanations {
             && pod.stampedReplicas().isPresent();
     boolean excluded =
         WaitCauses.isShortage(cause)
-            && verdict.count(blocker -> blocker.kind() == SchedulerVerdict.Kind.NODE) >= gpuNodes
+            && verdict.count(blocker -> blocker.kind == SchedulerVerdict.Kind.NODE) >= gpuNodes
             && trace(pod).isEmpty();
     return (pinned || excluded) && pins.getIfPresent(pod.uid()) == null;
   }
@@ -195,8 +194,7 @@ public final class Explanations {
   }
 
   public void prioritized(PodFacts pod, Policy policy, List<NodeFit> evaluations, int[] scores) {
-    Trace before = byKey.getIfPresent(pod.key());
-    var refused = before == null ? Refusals.NONE : before.refused();
+    var refused = get(pod.key()).map(Trace::refused).orElse(Refusals.NONE);
     var best =
         TopK.of(scores, NODES_MAX, 0).stream()
             .map(i -> new Scored(evaluations.get(i), scores[i]))
@@ -206,20 +204,17 @@ public final class Explanations {
 
   public void bound(PodFacts pod, Policy policy, NodeFit evaluation, Placement placement) {
     var chosen = new Chosen(Instant.now(), evaluation, placement);
-    Trace before = byKey.getIfPresent(pod.key());
+    var unknown = new Trace(pod, policy, chosen.at(), List.of(), 0, Refusals.NONE, null);
+    Trace before = get(pod.key()).orElse(unknown);
+    var fitting = before.fitting().stream().limit(NODES_OF_BOUND_MAX).toList();
     keep(
-        before == null
-            ? new Trace(pod, policy, chosen.at(), List.of(), 0, Refusals.NONE, chosen)
-            : new Trace(
-                pod,
-                before.policy(),
-                before.at(),
-                List.copyOf(
-                    before
-                        .fitting()
-                        .subList(0, Math.min(NODES_OF_BOUND_MAX, before.fitting().size()))),
-                before.fittingCount(),
-                before.refused(),
-                chosen));
+        new Trace(
+            pod,
+            before.policy(),
+            before.at(),
+            fitting,
+            before.fittingCount(),
+            before.refused(),
+            chosen));
   }
 }

@@ -59,7 +59,7 @@ public final class FitErrorText {
       case NOT_ALLOWED ->
           gpu.model() + " " + gpu.uuid() + " is excluded by the pod's GPU models or uuids";
       case UNFIT -> unfit(gpu);
-      default -> reason.sentence();
+      default -> reason.sentence;
     };
   }
 
@@ -95,11 +95,11 @@ public final class FitErrorText {
 
   /** Describes the node by its GPUs; without any, by the reason for which it is refused. */
   static String node(NodeFit evaluation) {
-    String text =
-        evaluation.gpus().isEmpty()
-            ? Optional.ofNullable(evaluation.refusal()).map(Reason::sentence).orElse("fits")
-            : evaluation.gpus().stream().map(gpu -> gpu(evaluation, gpu)).collect(joining("; "));
-    return "node %s: %s".formatted(evaluation.node(), text);
+    Reason refusal = evaluation.refusal();
+    String alone = refusal == null ? "fits" : refusal.sentence;
+    String gpus =
+        evaluation.gpus().stream().map(gpu -> gpu(evaluation, gpu)).collect(joining("; "));
+    return "node %s: %s".formatted(evaluation.node(), gpus.isEmpty() ? alone : gpus);
   }
 
   /** Returns the figures of the nodes nearest to fitting, for an event. */

@@ -11,6 +11,7 @@ import dev.tranche.extender.ledger.SchedulerVerdict.Blocker;
 import dev.tranche.extender.ledger.SchedulerVerdict.Kind;
 import dev.tranche.extender.ledger.SchedulerVerdict.State;
 import dev.tranche.extender.placement.Reason;
+import dev.tranche.extender.selection.PodSelection.Pin;
 import dev.tranche.extender.snapshot.NodeFit;
 import java.util.EnumSet;
 import java.util.List;
@@ -46,11 +47,10 @@ public final class WaitCauses {
   private final SchedulerVerdict verdict;
   private final Optional<Set<Reason>> decided;
 
-  private WaitCauses(
-      PodFacts pod, Survey survey, SchedulerVerdict verdict, Optional<Set<Reason>> decided) {
+  private WaitCauses(PodFacts pod, Survey survey, Optional<Set<Reason>> decided) {
     this.pod = pod;
     this.survey = survey;
-    this.verdict = verdict;
+    this.verdict = pod.scheduler();
     this.decided = decided;
   }
 
@@ -62,7 +62,7 @@ public final class WaitCauses {
    *     reason if some node fitted
    */
   public static WaitCause of(PodFacts pod, Survey survey, Optional<Set<Reason>> decided) {
-    return new WaitCauses(pod, survey, pod.scheduler(), decided).cause();
+    return new WaitCauses(pod, survey, decided).cause();
   }
 
   /** Returns why a pod waits that fits some nodes, as filter has just found. */
@@ -86,22 +86,21 @@ public final class WaitCauses {
   /**
    * Returns why a pod waits that may use only the nodes that admission sized its share for.
    *
-   * @param requires labels of these nodes
-   * @param contradicts what else of the pod excludes all of them; empty if nothing does
+   * @param pin what it requires of these nodes
    */
-  static WaitCause pinned(WaitCause alone, String requires, String contradicts) {
-    if (!contradicts.isEmpty()) {
+  static WaitCause pinned(WaitCause alone, Pin pin) {
+    if (!pin.contradicts().isEmpty()) {
       return new WaitCause(
           WaitReason.PINNED_TO,
           "admission sized its share for nodes with %s, and its %s excludes all of these"
-              .formatted(requires, contradicts),
+              .formatted(pin.requires(), pin.contradicts()),
           "Recreate the pod with that choice of nodes from the start, and its share is sized for"
               + " them; or choose nodes among the former.");
     }
-    return alone.reason() == WaitReason.PINNED_TO && !requires.isEmpty()
+    return alone.reason() == WaitReason.PINNED_TO && !pin.requires().isEmpty()
         ? new WaitCause(
             WaitReason.PINNED_TO,
-            alone.message() + "; it may use only nodes with " + requires,
+            alone.message() + "; it may use only nodes with " + pin.requires(),
             alone.whatToDo())
         : alone;
   }
@@ -113,8 +112,7 @@ public final class WaitCauses {
    * @param refused all nodes that kube-scheduler has asked about
    */
   public static WaitCause refused(PodFacts pod, List<NodeFit> refused) {
-    return new WaitCauses(pod, Survey.of(refused), SchedulerVerdict.NONE, Optional.of(Set.of()))
-        .cause();
+    return of(pod.with(SchedulerVerdict.NONE), Survey.of(refused), Optional.of(Set.of()));
   }
 
   /**
@@ -291,7 +289,7 @@ public final class WaitCauses {
           case CLIENTS -> needs + "; the GPUs with so much free have no free MPS client slots";
           case UNFIT -> needs + "; the GPUs that it may use are unhealthy or cordoned";
           case NO_GPU -> "no node has GPUs of the resource %s".formatted(pod.resource());
-          default -> reason.sentence();
+          default -> reason.sentence;
         };
     String advice = shortageAdvice(reason);
     if (pinned()) {
@@ -442,20 +440,19 @@ public final class WaitCauses {
   }
 
   private WaitCause host(String message) {
-    return new WaitCause(WaitReason.PORT_OR_CPU, message, hostAdvice());
-  }
-
-  private String hostAdvice() {
-    return verdict.has(Blocker.PORTS)
-        ? "Use another hostPort, or wait until the pod that has it ends."
-        : "Request less of it, or add a node. GPUs are not what is missing.";
+    return new WaitCause(
+        WaitReason.PORT_OR_CPU,
+        message,
+        verdict.has(Blocker.PORTS)
+            ? "Use another hostPort, or wait until the pod that has it ends."
+            : "Request less of it, or add a node. GPUs are not what is missing.");
   }
 
   /** Returns the blockers of one kind, as words. */
   private String blockers(Kind kind) {
     return verdict.nodes().keySet().stream()
-        .filter(blocker -> blocker.kind() == kind)
-        .map(Blocker::words)
+        .filter(blocker -> blocker.kind == kind)
+        .map(blocker -> blocker.words)
         .collect(joining(" and "));
   }
 

@@ -51,11 +51,14 @@ public enum WaitReason {
   }
 
   private final EventReason event;
-  private final String sentence;
+
+  /** The same for all pods that wait for this reason. */
+  public final String sentence;
+
   private final String text;
 
   WaitReason(Reason refusal) {
-    this(EventReason.NO_GPU, refusal.sentence());
+    this(EventReason.NO_GPU, refusal.sentence);
   }
 
   WaitReason(EventReason event, String sentence) {
@@ -87,11 +90,6 @@ public enum WaitReason {
   /** Returns whether this is a usual step on the way to a node, and no fault. */
   public boolean isUsual() {
     return this == NOT_FILTERED || this == NOT_BOUND_YET || this == PREEMPTING;
-  }
-
-  /** Returns a sentence that is the same for all pods that wait for this reason. */
-  public String sentence() {
-    return sentence;
   }
 
   /** Returns the name that the API and people see: {@code TooFewGpus}. */

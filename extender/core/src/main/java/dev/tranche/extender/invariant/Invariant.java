@@ -28,14 +28,10 @@ public enum Invariant {
   /** No process logs an error: each one is a bug. */
   NO_ERROR_IS_LOGGED(0);
 
-  private final long boundMs;
+  /** For how long it may be broken while nothing fails. */
+  public final long boundMs;
 
   Invariant(long boundMs) {
     this.boundMs = boundMs;
-  }
-
-  /** Returns for how long it may be broken while nothing fails. */
-  public long boundMs() {
-    return boundMs;
   }
 }

@@ -29,7 +29,7 @@ public final class InvariantWatch {
       var key = new Key(finding.invariant(), finding.subject());
       long since = sinceMs.getOrDefault(key, nowMs);
       standing.put(key, since);
-      found.put(key, new Standing(finding, since, nowMs - since >= finding.invariant().boundMs()));
+      found.put(key, new Standing(finding, since, nowMs - since >= finding.invariant().boundMs));
     }
     sinceMs = standing;
     return List.copyOf(found.values());

@@ -75,6 +75,15 @@ public record Hold(
         expiresAtMs);
   }
 
+  public boolean isTentative() {
+    return stage == Stage.TENTATIVE;
+  }
+
+  /** Returns whether the API server has bound the pod. */
+  public boolean isBound() {
+    return stage == Stage.BOUND;
+  }
+
   /** Returns the namespace of its pod. */
   public String namespace() {
     return key.substring(0, key.indexOf('/'));
@@ -171,7 +180,7 @@ public record Hold(
    * @param before the hold so far
    */
   static long listsCountFromMs(@Nullable Hold before, PodFacts pod, long nowMs) {
-    if (before != null && before.stage() == Stage.BOUND) {
+    if (before != null && before.isBound()) {
       return before.listsCountFromMs();
     }
     return nowMs - (before == null && pod.running() ? NodeEntry.KUBELET_LATE_MS : 0);
@@ -184,7 +193,7 @@ public record Hold(
    * @param before the hold so far
    */
   static long since(@Nullable Hold before, PodFacts pod, long nowMs, long newcomerMs) {
-    if (before != null && before.stage() == Stage.BOUND) {
+    if (before != null && before.isBound()) {
       return before.sinceMs();
     }
     return before == null && pod.running() ? nowMs - newcomerMs - 1 : nowMs;

@@ -1,6 +1,5 @@
 package dev.tranche.extender.ledger;
 
-import dev.tranche.extender.ledger.Hold.Stage;
 import java.util.Collections;
 import java.util.Iterator;
 import java.util.List;
@@ -74,7 +73,7 @@ final class HoldExpiry {
 
   private void expireIfDue(Transition step, NodeEntry entry, Hold hold) {
     if (hold.expiresAtMs() <= step.nowMs()) {
-      if (hold.stage() != Stage.TENTATIVE || entry.echoed.containsKey(hold.uid())) {
+      if (!hold.isTentative() || entry.echoed.containsKey(hold.uid())) {
         reports.check(step, entry, hold.uid(), hold.key());
         return;
       }

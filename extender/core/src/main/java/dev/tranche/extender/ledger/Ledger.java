@@ -62,11 +62,14 @@ import org.jspecify.annotations.Nullable;
 public final class Ledger {
   private final Timing timing;
   private final Nominations nominations;
-  private final TerminatingPods terminatingPods;
+  public final TerminatingPods terminatingPods;
   private final UnstartedPods unstartedPods;
   private final LedgerState ledgerState;
   private final ReportApplier reports;
-  private final Acknowledgements acknowledgements;
+
+  /** Which nodes acknowledge assignments. */
+  public final Acknowledgements acknowledgements;
+
   private final HoldExpiry expiry;
 
   /** The nodes whose {@link #view} may have changed; for a single reader. */
@@ -503,7 +506,7 @@ public final class Ledger {
    */
   public Optional<Hold> awaitedHold(String uid, long nowMs) {
     return hold(uid)
-        .filter(held -> nominations.has(uid) && held.stage() == Stage.TENTATIVE)
+        .filter(held -> nominations.has(uid) && held.isTentative())
         .filter(held -> terminatingPods.haveGpusOf(held, holds(held.node()), nowMs));
   }
 
@@ -536,16 +539,6 @@ public final class Ledger {
   /** Returns the uids of the pods that a GPU is held for while others are evicted. */
   public Set<String> nominatedPods() {
     return Collections.unmodifiableSet(nominations.uids());
-  }
-
-  /** Returns the terminating pods. */
-  public TerminatingPods terminatingPods() {
-    return terminatingPods;
-  }
-
-  /** Returns which nodes acknowledge assignments. */
-  public Acknowledgements acknowledgements() {
-    return acknowledgements;
   }
 
   /** Returns whether every node that should report has done so. */

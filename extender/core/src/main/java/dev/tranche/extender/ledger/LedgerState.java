@@ -62,7 +62,7 @@ final class LedgerState {
    * @param untilMs when the pod is checked again
    */
   Hold bound(PodFacts pod, NodeEntry entry, @Nullable Hold before, long nowMs, long untilMs) {
-    Hold bound = before != null && before.stage() == Stage.BOUND ? before : null;
+    Hold bound = before != null && before.isBound() ? before : null;
     long expiresAtMs = bound == null ? untilMs : Math.max(bound.expiresAtMs(), untilMs);
     Optional<PlacementReader.Found> claimed = entry.claimedPlacement(pod);
     if (before != null && (before.confirmed() || before.agreesWith(claimed))) {
@@ -104,7 +104,7 @@ final class LedgerState {
     entry.resendFromMs.remove(uid);
     echoed -= entry.echoed.remove(uid) == null ? 0 : 1;
     entry.checks.remove(uid);
-    if (hold.stage() != Stage.TENTATIVE && !hold.confirmed()) {
+    if (!hold.isTentative() && !hold.confirmed()) {
       step.emit(new Decision.Retract(entry.name, uid));
     }
     forget(entry);
@@ -134,12 +134,12 @@ final class LedgerState {
 
   /** Returns whether the API server has bound the pod. */
   boolean bound(String uid) {
-    return hold(uid).filter(h -> h.stage() == Stage.BOUND).isPresent();
+    return hold(uid).filter(Hold::isBound).isPresent();
   }
 
   /** Returns whether the pod is bound, or being bound. */
   boolean boundOrBinding(String uid) {
-    return hold(uid).filter(h -> h.stage() != Stage.TENTATIVE).isPresent();
+    return hold(uid).filter(h -> !h.isTentative()).isPresent();
   }
 
   /** Returns the node's entry; creates an empty one for an unknown node. */

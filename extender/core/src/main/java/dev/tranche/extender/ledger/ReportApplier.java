@@ -1,6 +1,5 @@
 package dev.tranche.extender.ledger;
 
-import dev.tranche.extender.ledger.Hold.Stage;
 import dev.tranche.extender.placement.Placement;
 import java.util.List;
 import java.util.Map;
@@ -50,7 +49,7 @@ final class ReportApplier {
     for (Hold hold : List.copyOf(entry.holds.values())) {
       Hold placed = updatePlacement(entry, hold);
       Hold read = state.holdingsKnown() ? readBack(step, entry, placed) : placed;
-      if (opened || read.stage() == Stage.BOUND) {
+      if (opened || read.isBound()) {
         resendIfDue(step, entry, read);
       }
       // Another extender replica may have bound the pod before the node lost its assignment.
@@ -67,7 +66,7 @@ final class ReportApplier {
   void resendIfDue(Transition step, NodeEntry entry, Hold hold) {
     PodFacts pod = ledgerState.pods.get(hold.uid());
     boolean waits = pod == null || (!pod.running() && pod.listed());
-    if (waits && hold.stage() != Stage.TENTATIVE && entry.markResentIfDue(hold, step.nowMs())) {
+    if (waits && !hold.isTentative() && entry.markResentIfDue(hold, step.nowMs())) {
       Map<String, Long> limits = pod == null ? Map.of() : pod.memoryLimits();
       step.emit(new Decision.Assign(entry.name, hold.assignment(limits)));
     }
@@ -79,7 +78,7 @@ final class ReportApplier {
    */
   private Hold updatePlacement(NodeEntry entry, Hold hold) {
     PodFacts pod = ledgerState.pods.get(hold.uid());
-    if (pod == null || hold.confirmed() || hold.stage() != Stage.BOUND) {
+    if (pod == null || hold.confirmed() || !hold.isBound()) {
       return hold;
     }
     Optional<PlacementReader.Found> claimed =
@@ -114,7 +113,7 @@ final class ReportApplier {
 
   /** Whether a hold is of another replica's making. */
   private static boolean isForEcho(NodeEntry holder, Hold hold) {
-    return hold.stage() == Stage.TENTATIVE && holder.echoed.containsKey(hold.uid());
+    return hold.isTentative() && holder.echoed.containsKey(hold.uid());
   }
 
   /**
@@ -147,7 +146,7 @@ final class ReportApplier {
               step.nowMs() + timing.tentativeMs());
       ledgerState.put(hold);
     }
-    if (hold.stage() != Stage.TENTATIVE) {
+    if (!hold.isTentative()) {
       return;
     }
     long sinceMs = ledgerState.echoedSinceMs(entry, uid, step.nowMs());

@@ -68,21 +68,14 @@ public record SchedulerVerdict(State state, Map<Blocker, Integer> nodes, Set<Rea
     OTHER_PODS("its rules about other pods", Kind.NODE),
     OTHER("other rules of kube-scheduler", Kind.NODE);
 
-    private final String words;
-    private final Kind kind;
+    /** The words that a sentence shows. */
+    public final String words;
+
+    public final Kind kind;
 
     Blocker(String words, Kind kind) {
       this.words = words;
       this.kind = kind;
-    }
-
-    /** Returns the words that a sentence shows. */
-    public String words() {
-      return words;
-    }
-
-    public Kind kind() {
-      return kind;
     }
   }
 
@@ -101,7 +94,7 @@ public record SchedulerVerdict(State state, Map<Blocker, Integer> nodes, Set<Rea
   private static Map<String, Reason> ours() {
     var reasons = new HashMap<String, Reason>();
     for (Reason reason : Reason.values()) {
-      reasons.put(reason.sentence(), reason);
+      reasons.put(reason.sentence, reason);
     }
     return Map.copyOf(reasons);
   }
@@ -179,7 +172,7 @@ public record SchedulerVerdict(State state, Map<Blocker, Integer> nodes, Set<Rea
 
   /** Returns whether some node was refused for a reason of this kind. */
   public boolean has(Kind kind) {
-    return nodes.keySet().stream().anyMatch(blocker -> blocker.kind() == kind);
+    return nodes.keySet().stream().anyMatch(blocker -> blocker.kind == kind);
   }
 
   /**
@@ -201,7 +194,7 @@ public record SchedulerVerdict(State state, Map<Blocker, Integer> nodes, Set<Rea
 
   /** Returns whether a rule excluded the node that only kube-scheduler knows, such as a volume. */
   public static boolean isUnknown(Blocker blocker) {
-    return blocker.kind() == Kind.NODE && !KNOWN.contains(blocker);
+    return blocker.kind == Kind.NODE && !KNOWN.contains(blocker);
   }
 
   public boolean has(Blocker blocker) {

@@ -35,20 +35,13 @@ public enum Reason {
       "the pod has too many different shares to find their GPUs in time; it will be retried",
       false);
 
-  private final String sentence;
-  private final boolean unresolvable;
+  public final String sentence;
+
+  /** Whether evicting pods by the node's totals cannot help. */
+  public final boolean unresolvable;
 
   Reason(String sentence, boolean unresolvable) {
     this.sentence = sentence;
     this.unresolvable = unresolvable;
-  }
-
-  public String sentence() {
-    return sentence;
-  }
-
-  /** Returns whether evicting pods by the node's totals cannot help. */
-  public boolean unresolvable() {
-    return unresolvable;
   }
 }

@@ -26,7 +26,7 @@ public final class Candidates {
     for (Hold hold : ledger.holds(node)) {
       ledger
           .pod(hold.uid())
-          .filter(other -> hold.stage() == Hold.Stage.BOUND && hold.placement() != null)
+          .filter(other -> hold.isBound() && hold.placement() != null)
           .filter(other -> node.equals(other.node()) && evictable(ledger, other, nowMs))
           .filter(other -> other.preemption().priority() < pod.preemption().priority())
           .ifPresent(other -> candidates.add(new Candidate(other, freed(ledger, hold, gpus))));
@@ -47,6 +47,6 @@ public final class Candidates {
   }
 
   private static boolean evictable(Ledger ledger, PodFacts pod, long nowMs) {
-    return !pod.preemption().terminating() || ledger.terminatingPods().ends(pod.uid(), nowMs);
+    return !pod.preemption().terminating() || ledger.terminatingPods.ends(pod.uid(), nowMs);
   }
 }

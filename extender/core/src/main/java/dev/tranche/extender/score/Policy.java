@@ -48,14 +48,10 @@ public enum Policy {
   private static final double COST_STEP = 0.000_1;
 
   @SuppressWarnings("ImmutableEnumChecker") // Comparators without state.
-  private final GpuOrder order;
+  public final GpuOrder order;
 
   Policy(GpuOrder order) {
     this.order = order;
-  }
-
-  public GpuOrder order() {
-    return order;
   }
 
   /** Parses the value of a flag or an annotation. */

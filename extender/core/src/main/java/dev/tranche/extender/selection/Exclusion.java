@@ -21,7 +21,8 @@ public enum Exclusion {
   private static final Comparator<Optional<Exclusion>> BY_ORDER =
       Comparator.comparing(why -> why.map(Enum::ordinal).orElse(-1));
 
-  private final String words;
+  /** The words that a page shows after "by". */
+  public final String words;
 
   Exclusion(String words) {
     this.words = words;
@@ -37,12 +38,7 @@ public enum Exclusion {
         ? ""
         : different.stream()
             .flatMap(Optional::stream)
-            .map(Exclusion::words)
+            .map(why -> why.words)
             .collect(joining(" and "));
-  }
-
-  /** Returns the words that a page shows after "by". */
-  public String words() {
-    return words;
   }
 }

@@ -146,11 +146,11 @@ public final class ClusterView {
       case SILENT -> new Outcome.DoesNotFit(Reason.NO_REPORT);
       case NOT_SERVING -> new Outcome.DoesNotFit(Reason.NOT_SERVING);
       case NOT_ACKNOWLEDGING ->
-          Placer.place(request, nodeGpus.gpus(), policy.order()) instanceof Outcome.DoesNotFit lacks
+          Placer.place(request, nodeGpus.gpus(), policy.order) instanceof Outcome.DoesNotFit lacks
                   && lacks.reason() != Reason.UNDECIDED
               ? lacks
               : new Outcome.DoesNotFit(Reason.NOT_ACKNOWLEDGING);
-      case AVAILABLE -> Placer.place(request, nodeGpus.gpus(), policy.order());
+      case AVAILABLE -> Placer.place(request, nodeGpus.gpus(), policy.order);
     };
   }
 

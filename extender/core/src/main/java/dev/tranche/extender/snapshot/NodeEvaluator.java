@@ -258,13 +258,12 @@ public final class NodeEvaluator {
     long nowMs = clockMs.getAsLong();
     return ledger.hasTemporaryHolds(
         node,
-        hold -> isTemporary(hold, nowMs) || ledger.terminatingPods().endsSoon(hold.uid(), nowMs));
+        hold -> isTemporary(hold, nowMs) || ledger.terminatingPods.endsSoon(hold.uid(), nowMs));
   }
 
   /** A GPU that is still not known after {@link #UNKNOWN_GPU_MS} may never be. */
   private static boolean isTemporary(Hold hold, long nowMs) {
-    return hold.stage() != Hold.Stage.BOUND
-        || (hold.placement() == null && nowMs - hold.sinceMs() < UNKNOWN_GPU_MS);
+    return !hold.isBound() || (hold.placement() == null && nowMs - hold.sinceMs() < UNKNOWN_GPU_MS);
   }
 
   /** Evaluates the node as if these pods had ended. */
@@ -284,7 +283,7 @@ public final class NodeEvaluator {
     Set<String> endingSoon =
         ledger.holds(node).stream()
             .map(Hold::uid)
-            .filter(uid -> ledger.terminatingPods().endsSoon(uid, nowMs))
+            .filter(uid -> ledger.terminatingPods.endsSoon(uid, nowMs))
             .collect(Collectors.toSet());
     Predicate<Hold> lasting =
         hold ->

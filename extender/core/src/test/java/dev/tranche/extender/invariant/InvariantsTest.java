@@ -123,7 +123,7 @@ class InvariantsTest {
   void finding_isBroken_onceItStandsForItsBound() {
     var watch = new InvariantWatch();
     var found = List.of(new Finding(Invariant.HOLD_HAS_POD, "a", ""));
-    long boundMs = Invariant.HOLD_HAS_POD.boundMs();
+    long boundMs = Invariant.HOLD_HAS_POD.boundMs;
     assertThat(watch.update(found, 0)).isEmpty();
     assertThat(watch.update(found, boundMs - 1)).isEmpty();
     assertThat(watch.update(found, boundMs)).isEqualTo(found);

@@ -31,10 +31,10 @@ final class AcknowledgementsTest extends LedgerRig {
       assertThat(availability(NODE)).isEqualTo(Availability.AVAILABLE);
     }
     fail(NODE, nowMs);
-    assertThat(ledger.acknowledgements().backedOff()).isOne();
+    assertThat(ledger.acknowledgements.backedOff()).isOne();
     assertThat(apply(new Event.Acknowledged(NODE)))
         .containsExactly(new Decision.CapacityGrew(NODE));
-    assertThat(ledger.acknowledgements().backedOff()).isZero();
+    assertThat(ledger.acknowledgements.backedOff()).isZero();
     assertThat(fail(NODE, nowMs)).containsExactly(new Decision.BackedOff(NODE, 10_000));
   }
 
@@ -66,16 +66,16 @@ final class AcknowledgementsTest extends LedgerRig {
   void mostNodes_areNotLeftOut_untilFewerThanHalfFail() {
     fail(NODE, nowMs);
     fail("node-b", nowMs);
-    assertThat(ledger.acknowledgements().backedOff()).isEqualTo(2);
-    assertThat(ledger.acknowledgements().mostMissing()).isEmpty();
+    assertThat(ledger.acknowledgements.backedOff()).isEqualTo(2);
+    assertThat(ledger.acknowledgements.mostMissing()).isEmpty();
     assertThat(fail("node-c", nowMs))
         .containsExactlyInAnyOrder(
             new Decision.CapacityGrew(NODE), new Decision.CapacityGrew("node-b"));
-    assertThat(ledger.acknowledgements().mostMissing()).isPresent();
-    assertThat(ledger.acknowledgements().backedOff()).isZero();
+    assertThat(ledger.acknowledgements.mostMissing()).isPresent();
+    assertThat(ledger.acknowledgements.backedOff()).isZero();
     apply(new Event.Acknowledged("node-b"));
     tick();
-    assertThat(ledger.acknowledgements().mostMissing()).isEmpty();
+    assertThat(ledger.acknowledgements.mostMissing()).isEmpty();
     assertThat(availability(NODE)).isEqualTo(Availability.NOT_ACKNOWLEDGING);
     assertThat(availability("node-b")).isEqualTo(Availability.AVAILABLE);
   }
@@ -88,11 +88,11 @@ final class AcknowledgementsTest extends LedgerRig {
       most.forEach(node -> fail(node, nowMs));
       nowMs += 10_000;
       tick();
-      assertThat(ledger.acknowledgements().mostMissing()).isPresent();
+      assertThat(ledger.acknowledgements.mostMissing()).isPresent();
     }
     nowMs += AckBackoff.RECENT_MS;
     tick();
-    assertThat(ledger.acknowledgements().mostMissing()).isEmpty();
+    assertThat(ledger.acknowledgements.mostMissing()).isEmpty();
     assertThat(availability(NODE)).isEqualTo(Availability.AVAILABLE);
   }
 
@@ -102,7 +102,7 @@ final class AcknowledgementsTest extends LedgerRig {
     most.forEach(node -> fail(node, nowMs));
     most.forEach(node -> apply(new Event.Acknowledged(node)));
     tick();
-    assertThat(ledger.acknowledgements().mostMissing()).isEmpty();
+    assertThat(ledger.acknowledgements.mostMissing()).isEmpty();
   }
 
   /** There is none to prefer, and one node says nothing of us. */
@@ -111,7 +111,7 @@ final class AcknowledgementsTest extends LedgerRig {
     IntStream.range('b', 'f').forEach(c -> apply(new Event.StreamLost("node-" + (char) c)));
     assertThat(fail(NODE, nowMs)).isEmpty();
     assertThat(availability(NODE)).isEqualTo(Availability.AVAILABLE);
-    assertThat(ledger.acknowledgements().mostMissing()).isEmpty();
+    assertThat(ledger.acknowledgements.mostMissing()).isEmpty();
   }
 
   /** Rare failures of many nodes over days do not add up to a fault of ours. */
@@ -122,7 +122,7 @@ final class AcknowledgementsTest extends LedgerRig {
       nowMs += 10_000 + AckBackoff.LONGEST_MS;
       tick();
     }
-    assertThat(ledger.acknowledgements().mostMissing()).isEmpty();
+    assertThat(ledger.acknowledgements.mostMissing()).isEmpty();
   }
 
   @Test

@@ -80,7 +80,7 @@ final class InvariantCheckTest extends LedgerRig {
     report(NODE, Map.of("ns/a", Map.of("main", Map.of("gpu-0", 4))));
     assertThat(found()).containsExactly(Invariant.HOLD_MATCHES_KUBELET);
     assertThat(round().broken()).isZero();
-    nowMs += Invariant.HOLD_MATCHES_KUBELET.boundMs();
+    nowMs += Invariant.HOLD_MATCHES_KUBELET.boundMs;
     assertThat(round().broken()).isEqualTo(1);
     check.reset();
     assertThat(check.latest()).isEmpty();

@@ -34,7 +34,7 @@ final class SchedulerVerdictTest {
     SchedulerVerdict verdict =
         of(
             "0/2 nodes are available: 1 %s, 1 %s."
-                .formatted(Reason.MEMORY.sentence(), Reason.OTHER_REPLICAS.sentence()));
+                .formatted(Reason.MEMORY.sentence, Reason.OTHER_REPLICAS.sentence));
     assertThat(verdict.nodes()).isEqualTo(Map.of(Blocker.GPUS, 2));
     assertThat(verdict.refusals()).containsExactly(Reason.OTHER_REPLICAS, Reason.MEMORY);
   }

@@ -138,8 +138,7 @@ final class Views {
     }
     var gpus = view.gpus().stream().map(Views::gpu).toList();
     var request = pod.gpuRequest(ledger.replicasPerGpu(node, pod.resource()));
-    return Placer.place(request, gpus, Policy.PACKED.order())
-            instanceof Outcome.Fits(Placement place)
+    return Placer.place(request, gpus, Policy.PACKED.order) instanceof Outcome.Fits(Placement place)
         ? Optional.of(place)
         : Optional.empty();
   }

@@ -60,9 +60,9 @@ final class PlacerTest {
 
   @Test
   void reasons_haveSentences_andSayWhetherEvictionHelps() {
-    assertThat(Reason.values()).extracting(Reason::sentence).doesNotHaveDuplicates();
-    assertThat(Reason.FULL.unresolvable()).isFalse();
-    assertThat(Reason.FRAGMENTED.unresolvable()).isTrue();
+    assertThat(Reason.values()).extracting(reason -> reason.sentence).doesNotHaveDuplicates();
+    assertThat(Reason.FULL.unresolvable).isFalse();
+    assertThat(Reason.FRAGMENTED.unresolvable).isTrue();
     assertThat(MemoryGuard.ENFORCE).hasToString("enforce");
   }
 
@@ -229,9 +229,9 @@ final class PlacerTest {
   void order_loadTakesTheIdleGpuPackedTheFullOne() {
     GpuView idle = view("idle", 10, 8, 10 * GIB, 0.1);
     GpuView busy = view("busy", 10, 4, 10 * GIB, 0.8);
-    assertThat(Placer.place(request(app(3)), List.of(busy, idle), Policy.LOAD.order()))
+    assertThat(Placer.place(request(app(3)), List.of(busy, idle), Policy.LOAD.order))
         .isEqualTo(on("main", "idle", 3));
-    assertThat(Placer.place(request(app(3)), List.of(idle, busy), Policy.PACKED.order()))
+    assertThat(Placer.place(request(app(3)), List.of(idle, busy), Policy.PACKED.order))
         .isEqualTo(on("main", "busy", 3));
   }
 
@@ -240,7 +240,7 @@ final class PlacerTest {
   }
 
   private static GpuOrder order() {
-    return Policy.LOAD.order();
+    return Policy.LOAD.order;
   }
 
   private static Outcome on(String container, String uuid, int replicas) {

@@ -57,7 +57,7 @@ final class SearchTest {
       gpus.add(gpu("gpu" + i, i, 10, 9, GpuView.UNLIMITED, 0.5));
     }
     for (Policy policy : POLICIES) {
-      var fits = (Outcome.Fits) Placer.place(request(10, containers), gpus, policy.order());
+      var fits = (Outcome.Fits) Placer.place(request(10, containers), gpus, policy.order);
       assertThat(fits.placement().held()).containsEntry("empty", 10);
     }
   }
@@ -72,9 +72,9 @@ final class SearchTest {
       }
       var steps = new SearchBudget();
       var search = new Search(new SearchPlan(demand(10, List.of(eight))), gpus, true, true, steps);
-      assertThat(search.run(Policy.LOAD.order())).isEmpty();
+      assertThat(search.run(Policy.LOAD.order)).isEmpty();
       assertThat(steps.taken).isBetween(count, 3 * count);
-      assertThat(Placer.place(request(10, List.of(eight)), gpus, Policy.LOAD.order()))
+      assertThat(Placer.place(request(10, List.of(eight)), gpus, Policy.LOAD.order))
           .isEqualTo(new Outcome.DoesNotFit(Reason.TOO_FEW_GPUS));
     }
   }
@@ -85,12 +85,12 @@ final class SearchTest {
     var random = new Random(7);
     boolean undecided = false;
     for (int round = 0; round < 50; round++) {
-      Outcome outcome = Placer.place(request(1_000, thirds(random)), full(16), Policy.LOAD.order());
+      Outcome outcome = Placer.place(request(1_000, thirds(random)), full(16), Policy.LOAD.order);
       undecided |= outcome.equals(UNDECIDED);
       assertThat(outcome).matches(each -> each instanceof Outcome.Fits || each.equals(UNDECIDED));
     }
     assertThat(undecided).isTrue();
-    assertThat(Reason.UNDECIDED.unresolvable()).isFalse();
+    assertThat(Reason.UNDECIDED.unresolvable).isFalse();
   }
 
   private static List<Container> thirds(Random random) {
@@ -123,7 +123,7 @@ final class SearchTest {
       List<GpuView> gpus = someGpus(random, random.nextInt(1, 5), replicas);
       Demand demand =
           demand(replicas, someContainers(random, random.nextInt(1, 5), replicas, false));
-      GpuOrder order = POLICIES.get(random.nextInt(4)).order();
+      GpuOrder order = POLICIES.get(random.nextInt(4)).order;
       boolean expected = new Exhaustive(demand, gpus, true).fits();
       Optional<Outcome> result = search(demand, gpus).run(order);
       if (found(result) instanceof Placement placement) {
@@ -181,7 +181,7 @@ final class SearchTest {
       boolean expected =
           free >= demand.peakReplicas()
               && new Exhaustive(demand(4, unsplittable), gpus, true).fits();
-      Optional<Outcome> result = search(demand, gpus).run(Policy.LOAD.order());
+      Optional<Outcome> result = search(demand, gpus).run(Policy.LOAD.order);
       assertThat(found(result) != null).as("seed %d", seed).isEqualTo(expected);
       assertThat(result).isNotEqualTo(GAVE_UP);
       if (found(result) instanceof Placement placement) {
@@ -196,11 +196,11 @@ final class SearchTest {
         List.of(
             Containers.of("a", Kind.APP, List.of(12), true),
             Containers.of("b", Kind.APP, List.of(5), true));
-    assertThat(search(demand(10, plain), twoGpus(1)).run(Policy.LOAD.order())).isEqualTo(GAVE_UP);
-    assertThat(found(search(demand(10, plain), twoGpus(2)).run(Policy.LOAD.order()))).isNotNull();
+    assertThat(search(demand(10, plain), twoGpus(1)).run(Policy.LOAD.order)).isEqualTo(GAVE_UP);
+    assertThat(found(search(demand(10, plain), twoGpus(2)).run(Policy.LOAD.order))).isNotNull();
     var mixed =
         List.of(container("c", List.of(5)), Containers.of("d", Kind.APP, List.of(12), true));
-    assertThat(search(demand(10, mixed), twoGpus(1)).run(Policy.LOAD.order())).isEqualTo(GAVE_UP);
+    assertThat(search(demand(10, mixed), twoGpus(1)).run(Policy.LOAD.order)).isEqualTo(GAVE_UP);
     var small = Containers.of("c", Kind.APP, List.of(10, 10), false);
     var both = List.of(small, Containers.of("d", Kind.APP, List.of(1), true));
     assertThat(search(demand(10, both), twoGpus(GpuView.UNLIMITED)).run(null)).isEmpty();
@@ -239,7 +239,7 @@ final class SearchTest {
       GpuOrder order =
           sizes <= Search.ORDERS_MAX && random.nextInt(3) == 0
               ? BY_SIZE
-              : POLICIES.get(random.nextInt(3)).order();
+              : POLICIES.get(random.nextInt(3)).order;
       Demand demand = demand(replicas, containers);
       if (found(search(demand, gpus).run(order)) instanceof Placement placement) {
         assertThat(placement).as("seed %d", seed).isEqualTo(first(demand, gpus, order));
@@ -268,7 +268,7 @@ final class SearchTest {
       var steps = new SearchBudget();
       // The three that Placer makes at most.
       for (boolean first : new boolean[] {true, false, false}) {
-        GpuOrder order = first ? POLICIES.get(random.nextInt(4)).order() : null;
+        GpuOrder order = first ? POLICIES.get(random.nextInt(4)).order : null;
         var search = new Search(new SearchPlan(demand), gpus, true, true, steps);
         if (found(search.run(order)) instanceof Placement placement) {
           check(demand, gpus, placement);
@@ -293,7 +293,7 @@ final class SearchTest {
         var gpus =
             new ArrayList<>(seed % 10 == 0 ? full(16) : someGpus(new Random(node % 3), 16, 1_000));
         Collections.shuffle(gpus, random);
-        GpuOrder order = POLICIES.get(random.nextInt(4)).order();
+        GpuOrder order = POLICIES.get(random.nextInt(4)).order;
         Outcome alone = Placer.place(request(1_000, all), gpus, order);
         assertThat(Placer.place(shared, gpus, order)).as("seed %d", seed).isEqualTo(alone);
         undecided += alone.equals(UNDECIDED) ? 1 : 0;

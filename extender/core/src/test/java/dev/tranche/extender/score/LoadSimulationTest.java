@@ -167,7 +167,7 @@ final class LoadSimulationTest {
     Policy policy = IdleGpus.of(REQUEST, views).scarce() ? scarce : plenty;
     return views.stream()
         .filter(g -> g.freeReplicas() >= pod.share())
-        .min(policy.order().forShare(pod.share()))
+        .min(policy.order.forShare(pod.share()))
         .map(GpuView::index)
         .orElse(-1);
   }

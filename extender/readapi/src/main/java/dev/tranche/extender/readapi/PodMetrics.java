@@ -54,7 +54,7 @@ public final class PodMetrics {
       return now.nodes().stream()
           .flatMap(node -> node.gpus().stream())
           .flatMap(gpu -> gpu.holds().stream().map(hold -> new Share(gpu, hold, now.at())))
-          .filter(share -> share.hold.stage() == Hold.Stage.BOUND);
+          .filter(share -> share.hold.isBound());
     }
 
     double granted() {

@@ -81,6 +81,6 @@ record Question(
   String mediaType() {
     return route.kind() == Route.Kind.METRICS
         ? PodMetrics.TYPE
-        : output.map(Output::mediaType).orElse("application/json");
+        : output.map(text -> text.mediaType).orElse("application/json");
   }
 }

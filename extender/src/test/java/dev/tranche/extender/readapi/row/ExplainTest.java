@@ -157,7 +157,7 @@ final class ExplainTest {
     world.filter().filter(pod, List.of("a", "b"), false);
     assertThat(explained().getJsonArray("refusedByReason"))
         .containsExactly(
-            new JsonObject().put("message", Reason.NOT_ACKNOWLEDGING.sentence()).put("nodes", 1));
+            new JsonObject().put("message", Reason.NOT_ACKNOWLEDGING.sentence).put("nodes", 1));
   }
 
   @Test
@@ -196,8 +196,8 @@ final class ExplainTest {
         .allMatch(node -> ((JsonObject) node).getString("node").startsWith("used-"));
     assertThat(explained.getJsonArray("refusedByReason"))
         .containsExactlyInAnyOrder(
-            new JsonObject().put("message", Reason.FULL.sentence()).put("nodes", 100),
-            new JsonObject().put("message", Reason.MEMORY.sentence()).put("nodes", 100));
+            new JsonObject().put("message", Reason.FULL.sentence).put("nodes", 100),
+            new JsonObject().put("message", Reason.MEMORY.sentence).put("nodes", 100));
   }
 
   @Test
@@ -367,8 +367,7 @@ final class ExplainTest {
     assertThat(explained.getJsonArray("fitted")).isEmpty();
     assertThat(explained.getInteger("refusedCount")).isEqualTo(2);
     assertThat(explained.getJsonArray("refusedByReason"))
-        .contains(
-            new JsonObject().put("message", Reason.OTHER_REPLICAS.sentence()).put("nodes", 1));
+        .contains(new JsonObject().put("message", Reason.OTHER_REPLICAS.sentence).put("nodes", 1));
     assertThat(explained.encode()).doesNotContain("gpu 0: 1 free, needs 0.3 of one GPU\"");
   }
 

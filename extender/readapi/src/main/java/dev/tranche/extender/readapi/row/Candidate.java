@@ -67,7 +67,7 @@ public record Candidate(
       @Nullable List<GpuView> taken) {
     return new Candidate(
         node.node(),
-        node.refusal() == null ? null : node.refusal().sentence(),
+        node.refusal() == null ? null : node.refusal().sentence,
         FitErrorText.largestFreeOnOneGpu(node),
         gpus(node, node.gpus()),
         time,

@@ -30,8 +30,7 @@ public record ClusterSummary(
                       row -> reasons.cause(row.pod()).reason(), Collectors.summingInt(row -> 1)))
               .entrySet()
               .stream()
-              .map(
-                  of -> new PodCount(of.getKey().toString(), of.getKey().sentence(), of.getValue()))
+              .map(of -> new PodCount(of.getKey().toString(), of.getKey().sentence, of.getValue()))
               .sorted(Comparator.comparing(PodCount::reason))
               .toList();
       return new WaitingPods(byReason.stream().mapToInt(PodCount::pods).sum(), byReason);

@@ -63,7 +63,7 @@ public record Explain(Ledger ledger, NodeEvaluator evaluator, Explanations expla
   private static final int HOLDERS_MAX = 3;
 
   private static final Set<String> SCATTERED =
-      Set.of(Reason.FRAGMENTED.sentence(), Reason.TOO_FEW_GPUS.sentence());
+      Set.of(Reason.FRAGMENTED.sentence, Reason.TOO_FEW_GPUS.sentence);
 
   /** Used where the API server did not return the pod's node selectors and tolerations. */
   private static final String NOTE_NO_FILTER =
@@ -257,7 +257,7 @@ public record Explain(Ledger ledger, NodeEvaluator evaluator, Explanations expla
     }
     String reasons =
         counts.entrySet().stream()
-            .map(each -> each.getValue() + " by " + each.getKey().words())
+            .map(each -> each.getValue() + " by " + each.getKey().words)
             .collect(Collectors.joining(", "));
     return "these are the nodes with their current GPUs. %d %s excluded: %s"
         .formatted(all, all == 1 ? "node is" : "nodes are", reasons);

@@ -27,7 +27,7 @@ public record InvariantList(
           Printable.message(standing.finding().subject()),
           Printable.message(standing.finding().sentence()),
           Math.max(0, nowMs - standing.sinceMs()) / 1_000,
-          invariant.boundMs() / 1_000,
+          invariant.boundMs / 1_000,
           standing.broken());
     }
   }

@@ -7,7 +7,7 @@ import java.util.List;
 public record NodeCount(String message, int nodes) {
   static List<NodeCount> of(Refusals refusals) {
     return refusals.byReason().entrySet().stream()
-        .map(each -> new NodeCount(each.getKey().sentence(), each.getValue()))
+        .map(each -> new NodeCount(each.getKey().sentence, each.getValue()))
         .toList();
   }
 }

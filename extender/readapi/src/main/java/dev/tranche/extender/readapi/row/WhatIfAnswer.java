@@ -74,7 +74,7 @@ public record WhatIfAnswer(
         place.map(WhatIfAnswer::shares).orElse(null),
         CandidateNodes.of(shown, found.fitting().size(), Refusals.of(found.refused())),
         found.excluded().entrySet().stream()
-            .map(each -> new NodeCount("by " + each.getKey().words(), each.getValue()))
+            .map(each -> new NodeCount("by " + each.getKey().words, each.getValue()))
             .toList(),
         found.excluded().values().stream().mapToInt(Integer::intValue).sum(),
         count.isEmpty() ? null : Counted.of(count.getAsInt(), found));

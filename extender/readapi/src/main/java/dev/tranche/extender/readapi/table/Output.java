@@ -13,7 +13,7 @@ public enum Output {
   TABLE("text/plain; charset=utf-8"),
   WIDE("text/plain; charset=utf-8");
 
-  private final String mediaType;
+  public final String mediaType;
 
   Output(String mediaType) {
     this.mediaType = mediaType;
@@ -35,10 +35,6 @@ public enum Output {
       case WhatIfAnswer whatIf -> Description.of(whatIf, wide, now);
       default -> Tables.of(answer).text(wide);
     };
-  }
-
-  public String mediaType() {
-    return mediaType;
   }
 
   @Override
