@@ -246,8 +246,7 @@ public final class WaitSurvey implements Controller {
     PodFacts first = pods.getFirst();
     List<NodeFit> fits = evaluator.evaluate(first, all, evaluator.policyOf(first, false));
     var survey = Survey.of(fits);
-    var refused = Refusals.of(fits.stream().filter(fit -> !fit.fits()).toList());
-    var figures = new Figures(refused);
+    var figures = new Figures(Refusals.of(fits));
     Map<Condition, WaitCause> causes = new HashMap<>();
     var answers = new ArrayList<Answer>();
     for (PodFacts pod : pods) {

@@ -171,7 +171,7 @@ final class WhatIfTest {
         .extracting(place -> place.fit().node() + " " + place.placement().held())
         .isEqualTo(decided)
         .isNotEmpty();
-    assertThat(foretold.refused()).hasSize(8);
+    assertThat(foretold.refused().count()).isEqualTo(8);
   }
 
   @Test
@@ -198,7 +198,7 @@ final class WhatIfTest {
             FakeWorld.pod("p", 3),
             node -> node.equals("a") ? Optional.of(Exclusion.TAINTS) : Optional.empty(),
             1);
-    assertThat(answer.excluded()).containsEntry(Exclusion.TAINTS, 1);
+    assertThat(answer.nodes().excluded()).containsEntry(Exclusion.TAINTS, 1);
     assertThat(answer.places().getFirst().fit().node()).isEqualTo("b");
   }
 

@@ -11,7 +11,6 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 
 /**
  * A snapshot of all that the extender knows, taken on its loop and read on other threads.
@@ -56,7 +55,7 @@ public record Inspection(
    * @param ageMs age of the last reading when the node was read; -1 without one
    * @param formerReplicas R that a pod's replicas were granted in, by the pod's uid, if it is not
    *     the GPU's current R
-   * @param reading the last reading, for the use of single pods
+   * @param reading the last reading; {@link LoadReading#NONE} without one
    * @param idleSince since when pods have not worked on the GPU, by uid; only of those that have
    *     been idle for a while
    * @param limited by {@code namespace/pod}, of those whose memory must be limited
@@ -66,28 +65,9 @@ public record Inspection(
       long ageMs,
       List<Hold> holds,
       Map<String, Integer> formerReplicas,
-      Optional<LoadReading> reading,
+      LoadReading reading,
       Map<String, Instant> idleSince,
-      Map<String, Limited> limited) {
-    /** Mean SM load of the last reading; the node plugin sets its half-life. */
-    public double smMean() {
-      return reading.map(LoadReading::smMean).orElse(0.0);
-    }
-
-    public long memoryUsedBytes() {
-      return reading.map(LoadReading::memoryUsedBytes).orElse(0L);
-    }
-
-    /** Whether {@code memoryUsedBytes} was measured. */
-    public boolean memoryKnown() {
-      return reading.map(LoadReading::memoryKnown).orElse(false);
-    }
-
-    /** SM utilization by the last reading alone. */
-    public double sm() {
-      return reading.map(LoadReading::sm).orElse(0.0);
-    }
-  }
+      Map<String, Limited> limited) {}
 
   /** Returns the age of a GPU's last reading at {@code at}; -1 without one. */
   public long ageMs(Node node, Gpu gpu) {

@@ -162,21 +162,21 @@ public final class Inspector {
     // The same objects that the verbs read: separate ones would be a twentieth of the heap.
     List<GpuView> views = nodeGpus.gpus();
     for (int i = 0; i < views.size(); i++) {
-      String uuid = views.get(i).uuid();
-      Optional<LoadReading> reading = loads.get(name, uuid);
-      List<Hold> here = holds.stream().filter(h -> h.held().containsKey(uuid)).toList();
+      GpuView gpu = views.get(i);
+      GpuFacts facts = view.gpus().get(i).facts();
+      Optional<LoadReading> last = loads.get(name, gpu.uuid());
+      LoadReading reading = last.orElse(LoadReading.NONE);
+      List<Hold> here = holds.stream().filter(h -> h.held().containsKey(gpu.uuid())).toList();
+      Map<String, Instant> idle = idleBefore.getOrDefault(gpu.uuid(), Map.of());
       gpus.add(
           new Inspection.Gpu(
-              views.get(i),
-              reading.map(r -> r.ageMs(nowMs)).orElse(-1L),
+              gpu,
+              last.map(r -> r.ageMs(nowMs)).orElse(-1L),
               here,
-              formerReplicas(here, view.gpus().get(i).facts()),
+              formerReplicas(here, facts),
               reading,
-              views.get(i).measured()
-                  ? idleSince(
-                      name, uuid, here, reading, at, nowMs, idleBefore.getOrDefault(uuid, Map.of()))
-                  : Map.of(),
-              view.gpus().get(i).facts().limited()));
+              gpu.measured() ? idleSince(gpu.uuid(), here, reading, at, nowMs, idle) : Map.of(),
+              facts.limited()));
     }
     return new Inspection.Node(
         name,
@@ -187,16 +187,15 @@ public final class Inspector {
   }
 
   private Map<String, Instant> idleSince(
-      String node,
       String uuid,
       List<Hold> holds,
-      Optional<LoadReading> reading,
+      LoadReading reading,
       Instant at,
       long nowMs,
       Map<String, Instant> before) {
     var idle = new HashMap<String, Instant>();
     for (Hold hold : holds) {
-      long idleMs = nowMs - loads.idleSinceMs(node, uuid, hold.key());
+      long idleMs = nowMs - loads.idleSinceMs(hold.node(), uuid, hold.key());
       Instant since = idleMs < 0 ? at : at.minusMillis(idleMs);
       // Another pod of the same name may have been there before.
       Instant started =
@@ -205,7 +204,7 @@ public final class Inspector {
       since = started.isAfter(since) ? started : since;
       // A use that is not known is not idle.
       if (Duration.between(since, at).compareTo(IDLE_MIN) >= 0
-          && reading.map(r -> r.smOf(hold.key())).isPresent()) {
+          && reading.smOf(hold.key()) != null) {
         Instant known = before.getOrDefault(hold.uid(), since);
         boolean same = Duration.between(known, since).abs().compareTo(CLOCKS_DIFFER) < 0;
         idle.put(hold.uid(), same ? known : since);

@@ -56,8 +56,8 @@ public record NodesForPod(
     return fits.stream().filter(NodeFit::fits).toList();
   }
 
-  public List<NodeFit> refused() {
-    return fits.stream().filter(fit -> !fit.fits()).toList();
+  public int excludedCount() {
+    return excluded.values().stream().mapToInt(Integer::intValue).sum();
   }
 
   /** Returns which of the pod's fields exclude all nodes, in words; empty if one is usable. */

@@ -3,6 +3,7 @@ package dev.tranche.extender.explain;
 import dev.tranche.extender.placement.Reason;
 import dev.tranche.extender.snapshot.NodeFit;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.Collections;
 import java.util.EnumMap;
 import java.util.List;
@@ -19,12 +20,15 @@ public record Refusals(List<NodeFit> nearest, int count, Map<Reason, Integer> by
   public static final int NODES_MAX = 8;
   public static final Refusals NONE = new Refusals(List.of(), 0, Map.of());
 
-  public static Refusals of(List<NodeFit> refused) {
+  /** Leaves out the nodes that fit. */
+  public static Refusals of(Collection<NodeFit> fits) {
     var shown = new EnumMap<Reason, List<NodeFit>>(Reason.class);
     var nodes = new EnumMap<Reason, int[]>(Reason.class);
-    for (NodeFit evaluation : refused) {
+    int count = 0;
+    for (NodeFit evaluation : fits) {
       Reason reason = evaluation.refusal();
       if (reason != null) {
+        count++;
         nodes.computeIfAbsent(reason, r -> new int[1])[0]++;
         List<NodeFit> few = shown.computeIfAbsent(reason, r -> new ArrayList<>());
         if (few.size() < NODES_MAX) {
@@ -38,6 +42,6 @@ public record Refusals(List<NodeFit> nearest, int count, Map<Reason, Integer> by
     List<NodeFit> nearest =
         new ArrayList<>(shown.values())
             .reversed().stream().flatMap(List::stream).limit(NODES_MAX).toList();
-    return new Refusals(nearest, refused.size(), Collections.unmodifiableMap(counts));
+    return new Refusals(nearest, count, Collections.unmodifiableMap(counts));
   }
 }

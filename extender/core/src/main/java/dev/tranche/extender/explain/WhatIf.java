@@ -29,6 +29,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.Set;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 
@@ -75,14 +76,15 @@ public record WhatIf(
    * @param refused nodes that do not fit the pod that wasn't placed, or the first pod if all were
    *     placed
    * @param late the time limit was reached, and more pods may fit
+   * @param nodes for the first pod
    * @param waits why the pod would wait; empty if it fits
    */
   public record Answer(
       Policy policy,
       List<Place> places,
       List<NodeFit> fitting,
-      List<NodeFit> refused,
-      Map<Exclusion, Integer> excluded,
+      Refusals refused,
+      NodesForPod nodes,
       boolean late,
       Optional<WaitCause> waits) {}
 
@@ -131,13 +133,13 @@ public record WhatIf(
       spareIdleGpus();
       Policy first = policy;
       List<NodeFit> fitting = fitting();
-      List<NodeFit> refused = refused();
+      Refusals refused = Refusals.of(fits.values());
       var places = new ArrayList<Place>();
       boolean late = false;
       while (places.size() < question.count() && !late) {
         Optional<Place> place = choose();
         if (place.isEmpty()) {
-          refused = refused();
+          refused = Refusals.of(fits.values());
           break;
         }
         places.add(place.get());
@@ -146,15 +148,11 @@ public record WhatIf(
         late = places.size() < question.count() && clockMs.getAsLong() > untilMs;
       }
       Optional<WaitCause> waits = places.isEmpty() ? Optional.of(waits(refused)) : Optional.empty();
-      return new Answer(first, places, fitting, refused, found.excluded(), late, waits);
+      return new Answer(first, places, fitting, refused, found, late, waits);
     }
 
     private List<NodeFit> fitting() {
       return fits.values().stream().filter(NodeFit::fits).toList();
-    }
-
-    private List<NodeFit> refused() {
-      return fits.values().stream().filter(fit -> !fit.fits()).toList();
     }
 
     /** Under policy {@code load} idle GPUs are spared once they are scarce, as filter does. */
@@ -216,20 +214,18 @@ public record WhatIf(
     }
 
     /** Returns the cause that the pod would get, with the condition that it would have. */
-    private WaitCause waits(List<NodeFit> refused) {
+    private WaitCause waits(Refusals refused) {
       var counts = new EnumMap<Blocker, Integer>(Blocker.class);
       found.excluded().forEach((why, number) -> counts.merge(blocker(why), number, Integer::sum));
-      if (!refused.isEmpty()) {
-        counts.put(Blocker.GPUS, refused.size());
+      if (refused.count() > 0) {
+        counts.put(Blocker.GPUS, refused.count());
       }
-      Map<Reason, Integer> reasons = Refusals.of(refused).byReason();
+      Set<Reason> reasons = refused.byReason().keySet();
       boolean gated = pod.scheduler().state() == SchedulerVerdict.State.GATED;
-      var verdict = new SchedulerVerdict(SchedulerVerdict.State.REFUSED, counts, reasons.keySet());
+      var verdict = new SchedulerVerdict(SchedulerVerdict.State.REFUSED, counts, reasons);
       WaitCause alone =
           WaitCauses.of(
-              gated ? pod : pod.with(verdict),
-              Survey.of(found.everywhere()),
-              Optional.of(reasons.keySet()));
+              gated ? pod : pod.with(verdict), Survey.of(found.everywhere()), Optional.of(reasons));
       return WaitCauses.ownFieldsFirst(alone, found.excludedBy());
     }
 

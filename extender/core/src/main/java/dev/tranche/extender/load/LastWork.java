@@ -6,8 +6,6 @@ import java.util.Map;
 
 /** When pods last worked on one GPU, to tell for how long they have been idle. */
 final class LastWork {
-  /** Lower utilization is shown as 0 % and counts as none. */
-  private static final double NOTHING = 0.005;
 
   static final int PODS_MAX = 64;
 
@@ -34,7 +32,7 @@ final class LastWork {
   }
 
   private void addIfWorks(String pod, double sm, long atMs) {
-    if (sm < NOTHING) {
+    if (sm < LoadReading.NOTHING) {
       return;
     }
     // In place: thousands of nodes report every few seconds.

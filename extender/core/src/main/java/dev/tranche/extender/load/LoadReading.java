@@ -29,7 +29,11 @@ public record LoadReading(
     @Nullable GpuActivity activity,
     boolean memoryKnown) {
   /** Lower utilization is shown as 0 % and counts as none. */
-  private static final double NOTHING = 0.005;
+  static final double NOTHING = 0.005;
+
+  /** Of a GPU that was not read yet. */
+  public static final LoadReading NONE =
+      new LoadReading(0, 0, 0, 0, 0, Map.of(), Map.of(), null, false);
 
   /** The key of use that belongs to no pod. */
   public static final String OTHERS = "";

@@ -119,9 +119,7 @@ final class AggregatedApi implements Handler<HttpServerRequest> {
     } else {
       refuse(
           request,
-          Problem.of(
-              404,
-              "Not found",
+          Problem.notFound(
               "this API shows single namespaces: %s/{namespace}/gpus, /pods, /pods/{name}, /summary, /history and /what-if"
                   .formatted(Access.NAMESPACES)));
     }

@@ -270,7 +270,7 @@ final class Answers {
 
   private static Problem unknownPod(String key, Optional<String> leftAlone) {
     String why = leftAlone.orElse("it was deleted, never existed, or requests no GPU");
-    return Problem.of(404, "Not found", "pod %s is not known: %s".formatted(key, why));
+    return Problem.notFound("pod %s is not known: %s".formatted(key, why));
   }
 
   private static Future<Answer> withoutParameters(

@@ -84,9 +84,7 @@ final class Endpoint implements Handler<HttpServerRequest> {
     if (route.isEmpty()) {
       refuse(
           request,
-          Problem.of(
-              404,
-              "Not found",
+          Problem.notFound(
               "there are /api/v1/summary, /api/v1/gpus, /api/v1/pods,"
                   + " /api/v1/pods/{namespace}/{name}, /api/v1/history, /api/v1/changes,"
                   + " /api/v1/what-if, /api/v1/invariants, /api/v1/waste, /api/v1/openapi.json and"

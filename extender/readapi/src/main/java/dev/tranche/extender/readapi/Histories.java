@@ -84,8 +84,8 @@ final class Histories {
         node,
         view.uuid(),
         view.index(),
-        fresh ? gpu.smMean() : Double.NaN,
-        fresh && gpu.memoryKnown() ? gpu.memoryUsedBytes() : -1,
+        fresh ? gpu.reading().smMean() : Double.NaN,
+        fresh && gpu.reading().memoryKnown() ? gpu.reading().memoryUsedBytes() : -1,
         (double) (view.replicas() - view.freeReplicas()) / view.replicas());
   }
 
@@ -94,7 +94,8 @@ final class Histories {
    */
   Future<Answer> of(MultiMap parameters, Predicate<String> shown) {
     if (history.isEmpty()) {
-      return Answer.refused(notFound("no history is kept: extender.api.historyMemory is 0"));
+      return Answer.refused(
+          Problem.notFound("no history is kept: extender.api.historyMemory is 0"));
     }
     return Answer.of(
         Parameters.read(parameters, List.of(Field.text(NODE), Field.text(UUID))),
@@ -118,15 +119,11 @@ final class Histories {
   }
 
   private static Problem unknown(String node, @Nullable String gpu) {
-    return notFound(
+    return Problem.notFound(
         "%snode %s was not found: nothing was recorded of it in the last %d hours, or since this extender started"
             .formatted(
                 gpu == null ? "" : "GPU " + gpu + " of ",
                 node,
                 Duration.ofMillis(GpuHistory.WINDOW_MS).toHours()));
-  }
-
-  private static Problem notFound(String detail) {
-    return Problem.of(404, "Not found", detail);
   }
 }

@@ -15,7 +15,6 @@ import dev.tranche.extender.readapi.row.Snapshot;
 import java.time.Instant;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
@@ -70,7 +69,7 @@ final class PodMetricsTest {
             100,
             holds,
             Map.of(),
-            Optional.of(reading),
+            reading,
             Map.of("uid-idle", Instant.EPOCH.minusSeconds(3_600)),
             Map.of());
     var node =

@@ -49,6 +49,10 @@ public record Problem(
     return new Problem(status, title, detail, List.of(), Map.of());
   }
 
+  public static Problem notFound(String detail) {
+    return of(404, "Not found", detail);
+  }
+
   private Problem with(String header, String value) {
     return new Problem(status, title, detail, errors, Map.of(header, value));
   }

@@ -22,7 +22,6 @@ import dev.tranche.extender.readapi.row.Candidate.CandidateGpu;
 import dev.tranche.extender.readapi.row.Snapshot.GpuRow;
 import dev.tranche.extender.readapi.row.Snapshot.PodRow;
 import dev.tranche.extender.score.Policy;
-import dev.tranche.extender.selection.Exclusion;
 import dev.tranche.extender.selection.NodeFilter;
 import dev.tranche.extender.snapshot.NodeEvaluator;
 import dev.tranche.extender.snapshot.NodeFit;
@@ -235,7 +234,7 @@ public record Explain(Ledger ledger, NodeEvaluator evaluator, Explanations expla
     if (!filtered) {
       note = NOTE_NO_FILTER;
     } else if (calledAt.isEmpty()) {
-      note = exclusionNote(now.excluded());
+      note = exclusionNote(now);
     }
     return new Decision(
         plan.policy().toString(),
@@ -245,18 +244,18 @@ public record Explain(Ledger ledger, NodeEvaluator evaluator, Explanations expla
         CandidateNodes.of(
             fitting.stream().limit(Explanations.NODES_MAX).map(Candidate::of).toList(),
             fitting.size(),
-            Refusals.of(now.refused())),
-        filtered ? now.excluded().values().stream().mapToInt(Integer::intValue).sum() : null,
+            Refusals.of(now.fits())),
+        filtered ? now.excludedCount() : null,
         null);
   }
 
-  private static String exclusionNote(Map<Exclusion, Integer> counts) {
-    int all = counts.values().stream().mapToInt(Integer::intValue).sum();
+  private static String exclusionNote(NodesForPod now) {
+    int all = now.excludedCount();
     if (all == 0) {
       return "these are all nodes with their current GPUs";
     }
     String reasons =
-        counts.entrySet().stream()
+        now.excluded().entrySet().stream()
             .map(each -> each.getValue() + " by " + each.getKey().words)
             .collect(Collectors.joining(", "));
     return "these are the nodes with their current GPUs. %d %s excluded: %s"

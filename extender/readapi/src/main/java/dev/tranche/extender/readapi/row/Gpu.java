@@ -12,7 +12,6 @@ import dev.tranche.extender.readapi.query.Parameters.Field;
 import dev.tranche.extender.readapi.row.Snapshot.GpuRow;
 import java.time.Instant;
 import java.util.List;
-import java.util.function.ToDoubleFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -71,27 +70,23 @@ public record Gpu(
         return null;
       }
       boolean fresh = gpu.view().measured();
+      LoadReading reading = gpu.reading();
+      GpuActivity activity = fresh ? reading.activity() : null;
       return new Measured(
           row.node().at().minusMillis(gpu.ageMs()),
           fresh,
-          gpu.memoryKnown() ? new MemoryQuantity(gpu.memoryUsedBytes()) : null,
-          fresh ? GpuQuantity.of(gpu.smMean()) : null,
-          fresh ? GpuQuantity.of(gpu.sm()) : null,
-          activity(gpu, GpuActivity::sm),
-          activity(gpu, GpuActivity::smOccupancy),
-          activity(gpu, GpuActivity::tensor),
-          activity(gpu, GpuActivity::dram));
+          reading.memoryKnown() ? new MemoryQuantity(reading.memoryUsedBytes()) : null,
+          fresh ? GpuQuantity.of(reading.smMean()) : null,
+          fresh ? GpuQuantity.of(reading.sm()) : null,
+          activity == null ? null : known(activity.sm()),
+          activity == null ? null : known(activity.smOccupancy()),
+          activity == null ? null : known(activity.tensor()),
+          activity == null ? null : known(activity.dram()));
     }
 
     /** Returns null where it is not known, which does not mean 0. */
-    private static @Nullable GpuQuantity activity(
-        Inspection.Gpu gpu, ToDoubleFunction<GpuActivity> value) {
-      return gpu.reading()
-          .filter(reading -> gpu.view().measured())
-          .map(LoadReading::activity)
-          .filter(activity -> !Double.isNaN(value.applyAsDouble(activity)))
-          .map(activity -> GpuQuantity.of(value.applyAsDouble(activity)))
-          .orElse(null);
+    private static @Nullable GpuQuantity known(double part) {
+      return Double.isNaN(part) ? null : GpuQuantity.of(part);
     }
   }
 
@@ -111,15 +106,11 @@ public record Gpu(
     return view.namespace().isEmpty() || row.gpu().holds().stream().anyMatch(view::shows);
   }
 
-  private static int largestShare(GpuRow row) {
-    boolean takesPods = Health.of(row.node(), row.gpu()) == Health.HEALTHY;
-    return takesPods ? row.gpu().view().freeShare() : 0;
-  }
-
   public static Gpu of(GpuRow row, View shown) {
     Inspection.Gpu gpu = row.gpu();
     GpuView view = gpu.view();
     List<Hold> holds = gpu.holds().stream().filter(shown::shows).toList();
+    Health health = Health.of(row.node(), gpu);
     var granted = new AmountSum();
     granted.addWhole(row);
     return new Gpu(
@@ -130,11 +121,11 @@ public record Gpu(
         view.resource(),
         view.replicas(),
         view.freeReplicas(),
-        largestShare(row),
+        health == Health.HEALTHY ? view.freeShare() : 0,
         new MemoryQuantity(view.memoryUsableBytes()),
         granted.amount(),
         shown.namespace().isEmpty() ? null : others(row, granted, holds),
-        Health.of(row.node(), gpu),
+        health,
         healthReason(view, shown),
         Overuse.of(row, shown),
         Overuse.ofNoPod(gpu),

@@ -3,7 +3,6 @@ package dev.tranche.extender.readapi.row;
 import dev.tranche.extender.explain.FitErrorText;
 import dev.tranche.extender.explain.Inspection;
 import dev.tranche.extender.ledger.Hold;
-import dev.tranche.extender.load.LoadReading;
 import dev.tranche.extender.readapi.row.Snapshot.GpuRow;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -38,7 +37,7 @@ final class Overuse {
     }
     var granted = new AmountSum();
     granted.addWhole(row);
-    long above = gpu.memoryUsedBytes() - granted.amount().memory().bytes();
+    long above = gpu.reading().memoryUsedBytes() - granted.amount().memory().bytes();
     if (!isMeasured(gpu) || above <= tolerated(gpu)) {
       return null;
     }
@@ -50,16 +49,16 @@ final class Overuse {
 
   /** Returns the memory that no pod uses; null where the node cannot tell pods apart. */
   static @Nullable MemoryQuantity ofNoPod(Inspection.Gpu gpu) {
-    Map<String, Long> uses = gpu.reading().map(LoadReading::memoryUsedBytesByPod).orElse(Map.of());
+    Map<String, Long> uses = gpu.reading().memoryUsedBytesByPod();
     if (!isMeasured(gpu) || (uses.isEmpty() && !gpu.holds().isEmpty())) {
       return null;
     }
     long ofPods = gpu.holds().stream().mapToLong(hold -> uses.getOrDefault(hold.key(), 0L)).sum();
-    return new MemoryQuantity(Math.max(0, gpu.memoryUsedBytes() - ofPods));
+    return new MemoryQuantity(Math.max(0, gpu.reading().memoryUsedBytes() - ofPods));
   }
 
   private static boolean isMeasured(Inspection.Gpu gpu) {
-    return gpu.view().measured() && gpu.memoryKnown();
+    return gpu.view().measured() && gpu.reading().memoryKnown();
   }
 
   private static double tolerated(Inspection.Gpu gpu) {

@@ -4,7 +4,6 @@ import dev.tranche.extender.explain.Inspection;
 import dev.tranche.extender.explain.Inspection.Stage;
 import dev.tranche.extender.ledger.Hold;
 import dev.tranche.extender.ledger.PodFacts;
-import dev.tranche.extender.load.LoadReading;
 import dev.tranche.extender.readapi.query.ListQuery;
 import dev.tranche.extender.readapi.query.Parameters.Field;
 import dev.tranche.extender.readapi.row.Snapshot.GpuRow;
@@ -45,9 +44,8 @@ public record Pod(
   public record Used(@Nullable GpuQuantity gpus, @Nullable MemoryQuantity memory) {
     /** Returns what a pod uses of one GPU. An old reading tells the memory alone. */
     public static Used of(Inspection.Gpu gpu, Hold hold) {
-      LoadReading reading = gpu.reading().orElse(null);
-      Double sm = reading == null || !gpu.view().measured() ? null : reading.smOf(hold.key());
-      Long bytes = reading == null ? null : reading.memoryBytesOf(hold.key());
+      Double sm = gpu.view().measured() ? gpu.reading().smOf(hold.key()) : null;
+      Long bytes = gpu.reading().memoryBytesOf(hold.key());
       return new Used(
           sm == null ? null : GpuQuantity.of(sm), bytes == null ? null : new MemoryQuantity(bytes));
     }

@@ -31,7 +31,7 @@ public record Sums(Amount total, Amount healthy, Amount granted, UsedAmount used
       granted.addWhole(row);
       if (gpu.view().measured()) {
         measured++;
-        used.add(gpu.smMean(), gpu.memoryUsedBytes());
+        used.add(gpu.reading().smMean(), gpu.reading().memoryUsedBytes());
       }
     }
 

@@ -1,7 +1,6 @@
 package dev.tranche.extender.readapi.row;
 
 import com.fasterxml.jackson.annotation.JsonUnwrapped;
-import dev.tranche.extender.explain.Refusals;
 import dev.tranche.extender.explain.WhatIf;
 import dev.tranche.extender.explain.WhatIf.Place;
 import dev.tranche.extender.ledger.PodFacts;
@@ -72,11 +71,11 @@ public record WhatIfAnswer(
         place.map(first -> first.fit().node()).orElse(null),
         place.map(Place::score).orElse(null),
         place.map(WhatIfAnswer::shares).orElse(null),
-        CandidateNodes.of(shown, found.fitting().size(), Refusals.of(found.refused())),
-        found.excluded().entrySet().stream()
+        CandidateNodes.of(shown, found.fitting().size(), found.refused()),
+        found.nodes().excluded().entrySet().stream()
             .map(each -> new NodeCount("by " + each.getKey().words, each.getValue()))
             .toList(),
-        found.excluded().values().stream().mapToInt(Integer::intValue).sum(),
+        found.nodes().excludedCount(),
         count.isEmpty() ? null : Counted.of(count.getAsInt(), found));
   }
 

@@ -5,6 +5,7 @@ import static dev.tranche.extender.readapi.table.Cells.text;
 import dev.tranche.api.Printable;
 import dev.tranche.extender.explain.NodesForPod.SmallerShare;
 import dev.tranche.extender.explain.ShareText;
+import dev.tranche.extender.readapi.row.Amount;
 import dev.tranche.extender.readapi.row.Candidate;
 import dev.tranche.extender.readapi.row.Candidate.CandidateGpu;
 import dev.tranche.extender.readapi.row.CandidateNodes;
@@ -64,11 +65,9 @@ final class Description {
     if (summary.replicasPerGpu() != null) {
       description.line("Replicas", summary.replicasPerGpu() + " per GPU");
     }
-    description.amount("Granted", summary.granted().gpus(), summary.granted().memory());
-    description.amount("Others", summary.others().gpus(), summary.others().memory());
-    if (summary.used() != null) {
-      description.amount("Used", summary.used().gpus(), summary.used().memory());
-    }
+    description.amount("Granted", summary.granted());
+    description.amount("Others", summary.others());
+    description.used(summary.used());
     description.line("Waiting", text(summary.waitingPods().total()));
     summary
         .waitingPods()
@@ -159,14 +158,22 @@ final class Description {
     }
     line("Node", text(pod.node()));
     line("GPUs", gpus(pod.gpus()));
-    if (pod.granted() != null) {
-      amount("Granted", pod.granted().gpus(), pod.granted().memory());
-    }
-    if (pod.used() != null) {
-      amount("Used", pod.used().gpus(), pod.used().memory());
-    }
+    amount("Granted", pod.granted());
+    used(pod.used());
     line("Memory limited", Tables.limited(pod.gpus()));
     detail.annotations().forEach((key, value) -> line("Annotation", key + "=" + value));
+  }
+
+  private void amount(String label, @Nullable Amount amount) {
+    if (amount != null) {
+      amount(label, amount.gpus(), amount.memory());
+    }
+  }
+
+  private void used(Pod.@Nullable Used used) {
+    if (used != null) {
+      amount("Used", used.gpus(), used.memory());
+    }
   }
 
   private void amount(String label, @Nullable GpuQuantity gpus, @Nullable MemoryQuantity memory) {

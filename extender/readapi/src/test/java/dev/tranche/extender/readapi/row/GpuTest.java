@@ -16,7 +16,6 @@ import io.vertx.core.json.JsonObject;
 import java.time.Instant;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
@@ -146,9 +145,7 @@ final class GpuTest {
             0);
     var reading =
         new LoadReading(usedBytes, 0.9, 0.2, 1, 100, usedByPod, Map.of(), activity, memoryKnown);
-    var gpu =
-        new Inspection.Gpu(
-            view, 100, holds, formerReplicas, Optional.of(reading), Map.of(), Map.of());
+    var gpu = new Inspection.Gpu(view, 100, holds, formerReplicas, reading, Map.of(), Map.of());
     var node =
         new Inspection.Node("a", Availability.AVAILABLE, List.of(gpu), List.of(), Instant.EPOCH);
     return Json.buffer(Gpu.of(new Snapshot.GpuRow("a/GPU-a", node, gpu), viewer)).toJsonObject();
