@@ -51,6 +51,7 @@ import dev.tranche.extender.verb.Preempt;
 import dev.tranche.extender.verb.Prioritize;
 import dev.tranche.extender.verb.Verbs;
 import dev.tranche.extender.watch.DraNodes;
+import dev.tranche.extender.watch.Reflector.Watches;
 import dev.tranche.extender.watch.ResourceKind;
 import dev.tranche.process.client.ApiClient;
 import dev.tranche.process.listen.ConnectionLimits;
@@ -168,12 +169,12 @@ public final class Extender implements AutoCloseable {
     }
 
     // What is written, and what is known.
-    var draNodes =
-        new DraNodes(client, config.resources(), ResourceKind.LOOK_AGAIN_MS, metrics, core.clockMs);
+    var watches = new Watches(client, metrics, core.clockMs);
+    var draNodes = new DraNodes(watches, config.resources(), ResourceKind.LOOK_AGAIN_MS);
     var context = new ControllerContext(core, state.readiness, api, metrics);
     controllers = new Controllers(controllers(context, draNodes), loop, metrics.failures);
     changes = new ClusterChanges(core, state, controllers, loop);
-    var informers = new Informers(client, config, changes, metrics);
+    var informers = new Informers(watches, config, changes);
 
     // The ports.
     opsPort = port("metrics", ConnectionLimits.METRICS);

@@ -1,17 +1,15 @@
 package dev.tranche.extender;
 
 import dev.tranche.extender.ledger.Event;
-import dev.tranche.extender.metrics.ExtenderMetrics;
-import dev.tranche.extender.preempt.Budget;
+import dev.tranche.extender.preempt.BudgetStore;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.watch.BudgetReader;
 import dev.tranche.extender.watch.NodeReader;
 import dev.tranche.extender.watch.PodGroupReader;
 import dev.tranche.extender.watch.PodReader;
 import dev.tranche.extender.watch.Reflector;
-import dev.tranche.extender.watch.Watched;
-import io.fabric8.kubernetes.client.KubernetesClient;
-import java.util.function.LongSupplier;
+import dev.tranche.extender.watch.Reflector.Sink;
+import dev.tranche.extender.watch.Reflector.Watches;
 
 /**
  * The watches, in the order in which they start: a pod on an unknown node holds nothing, and only
@@ -24,45 +22,33 @@ final class Informers implements AutoCloseable {
   private final Reflector<?> budgetReflector;
   private final Reflector<?> podGroups;
 
-  Informers(
-      KubernetesClient client,
-      ExtenderConfig config,
-      ClusterChanges changes,
-      ExtenderMetrics metrics) {
-    LongSupplier clockMs = changes.core().clockMs;
+  Informers(Watches watches, ExtenderConfig config, ClusterChanges changes) {
+    BudgetStore budgets = changes.core().budgets;
     this.changes = changes;
     this.nodes =
         new Reflector<>(
-            client,
+            watches,
             NodeReader.kind(config.resources()),
-            new Reflector.Sink<>(changes::nodeSeen, changes::nodeGone, this::nodesListed),
-            metrics,
-            clockMs);
+            new Sink<>(changes::nodeSeen, changes::nodeGone, this::nodesListed));
     this.pods =
         new Reflector<>(
-            client,
+            watches,
             // Policy packed needs the CPU and memory of all pods.
             PodReader.kind(config.resources(), config.policy() == Policy.PACKED),
-            new Reflector.Sink<>(changes::podSeen, changes::podGone, this::podsListed),
-            metrics,
-            clockMs);
+            new Sink<>(changes::podSeen, changes::podGone, this::podsListed));
     this.budgetReflector =
         new Reflector<>(
-            client,
+            watches,
             BudgetReader.kind(),
-            new Reflector.Sink<Watched<Budget>>(
-                budget -> run(() -> changes.core().budgets.put(budget.read())),
-                (uid, key) -> run(() -> changes.core().budgets.gone(key)),
-                () -> run(changes.core().budgets::listed)),
-            metrics,
-            clockMs);
+            new Sink<>(
+                budget -> run(() -> budgets.put(budget.read())),
+                (uid, key) -> run(() -> budgets.gone(key)),
+                () -> run(budgets::listed)));
     this.podGroups =
         new Reflector<>(
-            client,
+            watches,
             PodGroupReader.kind(),
-            new Reflector.Sink<>(changes::groupSeen, changes::groupGone, () -> {}),
-            metrics,
-            clockMs);
+            new Sink<>(changes::groupSeen, changes::groupGone, () -> {}));
   }
 
   void start() {

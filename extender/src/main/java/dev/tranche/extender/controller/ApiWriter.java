@@ -78,26 +78,19 @@ public final class ApiWriter implements ApiServer, ApiWrites {
       String node,
       Map<String, String> annotations,
       Supplier<Optional<String>> expiry) {
-    return submit(binds, () -> unlessExpired(pod, node, annotations, expiry))
+    return submit(
+            binds,
+            () -> {
+              // On a worker, where only the network can delay it further.
+              Optional<String> expired = expiry.get();
+              if (expired.isPresent()) {
+                expiredBinds.increment();
+                return new BindOutcome.Refused(expired.get());
+              }
+              return binder.bind(pod, node, annotations);
+            })
         .recover(
             e -> Future.succeededFuture(new BindOutcome.Refused(String.valueOf(e.getMessage()))));
-  }
-
-  /**
-   * Posts the Binding unless it has expired. Runs on a worker, where only the network can delay it
-   * further.
-   */
-  private BindOutcome unlessExpired(
-      PodFacts pod,
-      String node,
-      Map<String, String> annotations,
-      Supplier<Optional<String>> expiry) {
-    Optional<String> expired = expiry.get();
-    if (expired.isPresent()) {
-      expiredBinds.increment();
-      return new BindOutcome.Refused(expired.get());
-    }
-    return binder.bind(pod, node, annotations);
   }
 
   /**
@@ -121,9 +114,7 @@ public final class ApiWriter implements ApiServer, ApiWrites {
   }
 
   private Optional<PodFacts> read(String key) {
-    String[] names = key.split("/", 2);
-    return Optional.ofNullable(client.pods().inNamespace(names[0]).withName(names[1]).get())
-        .flatMap(pod -> PodReader.fields(pod).read().facts(resources));
+    return PodReader.get(client, key).flatMap(pod -> PodReader.fields(pod).read().facts(resources));
   }
 
   @Override

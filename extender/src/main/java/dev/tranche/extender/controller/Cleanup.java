@@ -5,6 +5,8 @@ import dev.tranche.extender.watch.GpuLabels;
 import io.fabric8.kubernetes.api.model.ListOptionsBuilder;
 import io.fabric8.kubernetes.api.model.Node;
 import io.fabric8.kubernetes.api.model.NodeList;
+import io.fabric8.kubernetes.api.model.ObjectMeta;
+import io.fabric8.kubernetes.api.model.Pod;
 import io.fabric8.kubernetes.client.KubernetesClient;
 import io.fabric8.kubernetes.client.dsl.base.PatchContext;
 import io.fabric8.kubernetes.client.dsl.base.PatchType;
@@ -33,6 +35,7 @@ public record Cleanup(KubernetesClient client, String name, String namespace) {
   private static final List<String> ANNOTATIONS =
       List.of(Names.NODE_LABELS, Names.GPU_USE, Names.RETRY_TIME, "tranche.dev/room");
 
+  private static final String COMPONENT = "app.kubernetes.io/component";
   private static final Set<String> WRITERS = Set.of("webhook", "extender");
   private static final Duration BETWEEN_CHECKS = Duration.ofSeconds(1);
   private static final long NODES_PER_PAGE = 200;
@@ -80,13 +83,10 @@ public record Cleanup(KubernetesClient client, String name, String namespace) {
         .list()
         .getItems()
         .stream()
-        .filter(pod -> WRITERS.contains(component(pod.getMetadata().getLabels())))
-        .map(pod -> pod.getMetadata().getName())
+        .map(Pod::getMetadata)
+        .filter(pod -> WRITERS.contains(pod.getLabels().getOrDefault(COMPONENT, "")))
+        .map(ObjectMeta::getName)
         .toList();
-  }
-
-  private static String component(Map<String, String> labels) {
-    return labels.getOrDefault("app.kubernetes.io/component", "");
   }
 
   private int cleanNodes() {

@@ -70,16 +70,11 @@ public final class MistakeEvents implements Controller {
   /** Adds a pod, unless it is known. */
   synchronized void add(PodMistake mistake, String key, String uid, Supplier<String> message) {
     Set<String> pods = uids(mistake);
-    if (pods.contains(uid)) {
-      return;
+    // One that is not remembered is added when the pod is seen again.
+    if (pods.size() < KNOWN_MAX && pods.add(uid)) {
+      var notice = new Notice(mistake, key, uid, message.get());
+      waiting.put(notice.id(), notice);
     }
-    if (pods.size() >= KNOWN_MAX) {
-      // Not remembered: it is added when the pod is seen again.
-      return;
-    }
-    pods.add(uid);
-    var notice = new Notice(mistake, key, uid, message.get());
-    waiting.put(notice.id(), notice);
   }
 
   synchronized void remove(PodMistake mistake, String uid) {

@@ -94,12 +94,7 @@ public final class SchedulerMessages {
   }
 
   private Future<Optional<Pod>> pod(String key) {
-    String[] names = key.split("/", 2);
-    return loop.completeOnLoop(
-            workers.submit(
-                () ->
-                    Optional.ofNullable(
-                        client.pods().inNamespace(names[0]).withName(names[1]).get())))
+    return loop.completeOnLoop(workers.submit(() -> PodReader.get(client, key)))
         .otherwise(Optional.empty());
   }
 

@@ -48,16 +48,10 @@ public final class StartupTaints implements Controller {
       TaintedNode now = node.tainted().orElse(null);
       if (now != null) {
         found++;
-        context.metrics().failures.onNode(node.key(), () -> liftIfServing(node, now));
+        context.metrics().failures.onNode(node.key(), () -> lift(node, now));
       }
     }
     tainted = found;
-  }
-
-  private void liftIfServing(WatchedNode node, TaintedNode now) {
-    if (serves(node.key(), now)) {
-      lift(node, now);
-    }
   }
 
   /**
@@ -79,14 +73,16 @@ public final class StartupTaints implements Controller {
   }
 
   private void lift(WatchedNode node, TaintedNode now) {
-    context
-        .nodes()
-        .patch(
-            node,
-            "the startup taint",
-            PatchType.JSON,
-            patch(now.keys()),
-            () -> LOG.info("node {} serves GPUs: removed its startup taint", node.key()));
+    if (serves(node.key(), now)) {
+      context
+          .nodes()
+          .patch(
+              node,
+              "the startup taint",
+              PatchType.JSON,
+              patch(now.keys()),
+              () -> LOG.info("node {} serves GPUs: removed its startup taint", node.key()));
+    }
   }
 
   /**

@@ -17,7 +17,6 @@ import java.io.IOException;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
@@ -28,7 +27,8 @@ public record ExtenderReader(List<String> resources) {
   /** Not a record, so that the last value counts if a field is there twice. */
   private static final class Args {
     @JsonProperty("Pod")
-    @Nullable PodFields pod;
+    @JsonSetter(nulls = Nulls.SKIP)
+    PodFields pod = NO_POD;
 
     @JsonProperty("NodeNames")
     @JsonSetter(nulls = Nulls.SET, contentNulls = Nulls.AS_EMPTY)
@@ -41,7 +41,7 @@ public record ExtenderReader(List<String> resources) {
 
   public ExtenderArgs args(byte[] json) throws MalformedException {
     Args args = read(json, Args.class);
-    PodFields pod = Objects.requireNonNullElse(args.pod, NO_POD);
+    PodFields pod = args.pod;
     ReadPod read = pod.read();
     return new ExtenderArgs(
         identified(read), args.nodeNames, read.host(), pod.hasNodePreferences(), pod.group());
@@ -49,8 +49,7 @@ public record ExtenderReader(List<String> resources) {
 
   public ExtenderPreemptionArgs preemption(byte[] json) throws MalformedException {
     Args args = read(json, Args.class);
-    PodFields pod = Objects.requireNonNullElse(args.pod, NO_POD);
-    return new ExtenderPreemptionArgs(identified(pod.read()), victims(args.victims));
+    return new ExtenderPreemptionArgs(identified(args.pod.read()), victims(args.victims));
   }
 
   private static @Nullable Map<String, Preempt.VictimUids> victims(

@@ -21,7 +21,6 @@ import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.http.HttpServerResponse;
 import java.net.HttpURLConnection;
 import java.nio.ByteBuffer;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -266,24 +265,26 @@ public final class VerbRoutes {
   }
 
   private Future<Answer> prioritize(ExtenderArgs args) {
-    List<String> names = args.nodeNames() == null ? List.of() : args.nodeNames();
-    Map<String, Integer> scores = new HashMap<>();
-    if (args.pod().isPresent()) {
-      scores = verbs.prioritize().prioritize(args.pod().get(), names);
-    }
-    return Future.succeededFuture(new Answer(ExtenderWriter.scores(scores), false));
+    return scores(
+        args.pod().map(pod -> verbs.prioritize().prioritize(pod, names(args))).orElse(Map.of()));
+  }
+
+  private static List<String> names(ExtenderArgs args) {
+    return Objects.requireNonNullElse(args.nodeNames(), List.of());
+  }
+
+  private static Future<Answer> scores(Map<String, Integer> byNode) {
+    return Future.succeededFuture(new Answer(ExtenderWriter.scores(byNode), false));
   }
 
   /**
    * Prioritizes nodes for pods that request no GPU. Pods with a GPU go through {@link #prioritize}.
    */
   private Future<Answer> pack(ExtenderArgs args) {
-    List<String> names = args.nodeNames() == null ? List.of() : args.nodeNames();
-    Map<String, Integer> scores =
+    return scores(
         args.pod().isPresent()
             ? Map.of()
-            : verbs.prioritize().withoutGpu(args.host(), names, args.hasNodePreferences());
-    return Future.succeededFuture(new Answer(ExtenderWriter.scores(scores), false));
+            : verbs.prioritize().withoutGpu(args.host(), names(args), args.hasNodePreferences()));
   }
 
   private Future<Answer> bind(ExtenderBindingArgs args) {

@@ -61,8 +61,25 @@ public final class ExtenderMetrics extends Meters {
             Failures.TASK);
     decided = each(Verb.class, verb -> timer(verb, "decided"));
     failed = each(Verb.class, verb -> timer(verb, "error"));
-    shed = each(Verb.class, this::sheds);
-    denied = each(Reason.class, this::denials);
+    shed =
+        each(
+            Verb.class,
+            verb ->
+                counter(
+                    "tranche.extender.verbs.shed",
+                    "Requests refused unread because too many are queued or they are too large, or"
+                        + " aborted because their body was too slow.",
+                    "verb",
+                    verb.toString()));
+    denied =
+        each(
+            Reason.class,
+            reason ->
+                counter(
+                    "tranche.extender.denied.nodes",
+                    "Nodes that filter refused, by reason.",
+                    "reason",
+                    reason.name().toLowerCase(Locale.ROOT)));
     bindsWithoutRoom =
         counter(
             "tranche.extender.bind.replicas.taken",
@@ -104,21 +121,8 @@ public final class ExtenderMetrics extends Meters {
         outcome);
   }
 
-  private Counter sheds(Verb verb) {
-    String help =
-        "Requests refused unread because too many are queued or they are too large, or aborted"
-            + " because their body was too slow.";
-    return counter("tranche.extender.verbs.shed", help, "verb", verb.toString());
-  }
-
   public void shed(Verb verb) {
     Objects.requireNonNull(shed.get(verb)).increment();
-  }
-
-  private Counter denials(Reason reason) {
-    String help = "Nodes that filter refused, by reason.";
-    String name = reason.name().toLowerCase(Locale.ROOT);
-    return counter("tranche.extender.denied.nodes", help, "reason", name);
   }
 
   /**

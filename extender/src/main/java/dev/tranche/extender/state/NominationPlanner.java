@@ -61,20 +61,10 @@ public final class NominationPlanner {
       for (Unplanned each : unplanned) {
         turn.step();
         each.nominee().turnMs = nowMs;
-        planOne(each);
+        core.evaluator.onNode(each.nominee().node, () -> plan(each.pod(), each.nominee()));
       }
     } catch (Turn.Over over) {
       // The attempt goes on when its pod has its next turn.
-    }
-  }
-
-  private void planOne(Unplanned each) {
-    try {
-      plan(each.pod(), each.nominee());
-    } catch (Turn.Over over) {
-      throw over;
-    } catch (RuntimeException bug) {
-      core.evaluator.failed(each.nominee().node, bug);
     }
   }
 

@@ -58,9 +58,6 @@ final class NodeStream {
     if (report.getReadingsCount() == 0) {
       gpus = report.getGpusCount();
     }
-    if (unacknowledged.isEmpty()) {
-      return;
-    }
     unacknowledged
         .entrySet()
         .removeIf(

@@ -123,14 +123,11 @@ public final class Bind {
     return error("there is no pod " + key + " of uid " + uid);
   }
 
-  private static String misnamed(String key, PodFacts pod) {
-    return "pod %s was to be bound, but the pod of that uid, %s, is %s"
-        .formatted(key, pod.uid(), pod.key());
-  }
-
   private Future<Optional<String>> start(PodFacts pod, String key, String node) {
     if (!pod.key().equals(key)) {
-      return error(misnamed(key, pod));
+      return error(
+          "pod %s was to be bound, but the pod of that uid, %s, is %s"
+              .formatted(key, pod.uid(), pod.key()));
     }
     if (pod.servedByOthers()) {
       return bindElsewhere(pod, node);

@@ -7,6 +7,7 @@ import dev.tranche.extender.ledger.Hold;
 import dev.tranche.extender.ledger.Ledger;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.metrics.ExtenderMetrics;
+import dev.tranche.extender.placement.Placement;
 import dev.tranche.extender.placement.Reason;
 import dev.tranche.extender.score.IdleGpus;
 import dev.tranche.extender.score.Policy;
@@ -300,12 +301,13 @@ public final class Filter {
       if (fitting.isEmpty()) {
         refused();
       } else if (evaluator.policyOf(pod) == Policy.PACKED) {
-        return new Answer.Nodes(names(packed(pod, fitting, hasNodePreferences)), reasons);
+        return new Answer.Nodes(names(packed()), reasons);
       }
-      List<NodeFit> offered = hasNodePreferences ? fitting : best(pod, fitting);
+      List<NodeFit> offered = hasNodePreferences ? fitting : best();
       if (offered.size() == 1) {
         // With one node left kube-scheduler skips prioritize.
-        reserve(pod, offered.getFirst());
+        NodeFit only = offered.getFirst();
+        only.placement().ifPresent(place -> reserve(only.node(), place));
       }
       return new Answer.Nodes(names(offered), reasons);
     }
@@ -316,12 +318,13 @@ public final class Filter {
      * would make it evict pods. Nothing if each node refuses the pod for a lasting reason.
      */
     private Transience transience() {
-      Optional<String> why = awaiting(refused);
+      Optional<String> why = awaiting();
       if (why.isPresent()) {
         return new Transience(true, why);
       }
       long endMs = endMs();
       boolean looked = false;
+      // The members of its gang that hold replicas are in the way to stay.
       Set<String> own = group.isEmpty() ? Set.of() : core.gangs.holding(group);
       for (NodeFit evaluation : refused) {
         String node = evaluation.node();
@@ -336,9 +339,9 @@ public final class Filter {
         if (looked && isOver(endMs)) {
           return new Transience(false, Optional.empty());
         }
-        why = undecided(pod, evaluation, own);
-        if (why.isPresent()) {
-          return new Transience(true, why);
+        if (evaluator.hasTemporaryHolds(node)
+            && evaluator.evaluateIgnoringTemporaryHolds(pod, node, own).fits()) {
+          return new Transience(true, Optional.of(RESERVED));
         }
         if (!ledger.onlyLastingHolds(node)) {
           lasting.put(node, ledger.version(node));
@@ -346,6 +349,29 @@ public final class Filter {
         looked = true;
       }
       return Transience.NONE;
+    }
+
+    /** Chooses the node here, where all nodes are known; prioritize only repeats the choice. */
+    private List<NodeFit> packed() {
+      Optional<PackedPolicy.Winner> winner = core.packing.choose(pod, fitting);
+      winner.ifPresent(w -> reserve(w.evaluation().node(), w.placement()));
+      return hasNodePreferences || offeredMax == 0
+          ? fitting
+          : winner.map(w -> List.of(w.evaluation())).orElse(fitting);
+    }
+
+    /**
+     * Rotates among nodes of equal score, so that successive pods aren't all offered the same
+     * nodes.
+     */
+    private List<NodeFit> best() {
+      var offer = new Offer(evaluator.policyOf(pod), offeredMax, rotation);
+      rotation = offer.rotationAfter(fitting);
+      return offer.of(fitting);
+    }
+
+    private void reserve(String node, Placement place) {
+      state.writer.apply(new Event.Reserve(pod, node, place));
     }
 
     private boolean late() {
@@ -385,55 +411,24 @@ public final class Filter {
     return evaluations.stream().map(NodeFit::node).toList();
   }
 
-  /** Chooses the node here, where all nodes are known; prioritize only repeats the choice. */
-  private List<NodeFit> packed(PodFacts pod, List<NodeFit> fitting, boolean hasNodePreferences) {
-    Optional<PackedPolicy.Winner> winner = core.packing.choose(pod, fitting);
-    winner.ifPresent(
-        w -> state.writer.apply(new Event.Reserve(pod, w.evaluation().node(), w.placement())));
-    return hasNodePreferences || offeredMax == 0
-        ? fitting
-        : winner.map(w -> List.of(w.evaluation())).orElse(fitting);
-  }
-
-  /**
-   * Rotates among nodes of equal score, so that successive pods aren't all offered the same nodes.
-   */
-  private List<NodeFit> best(PodFacts pod, List<NodeFit> fitting) {
-    var offer = new Offer(evaluator.policyOf(pod), offeredMax, rotation);
-    rotation = offer.rotationAfter(fitting);
-    return offer.of(fitting);
-  }
-
-  private void reserve(PodFacts pod, NodeFit only) {
-    only.placement()
-        .ifPresent(place -> state.writer.apply(new Event.Reserve(pod, only.node(), place)));
-  }
-
   /**
    * Returns what filter would wait for before it refuses a pod on these nodes: a first report, or
    * the end of a node's backoff.
    */
-  private Optional<String> awaiting(List<NodeFit> refused) {
+  private Optional<String> awaiting() {
     return state
         .readiness
         .awaitingFirstReports()
-        .filter(why -> refused.stream().anyMatch(fit -> fit.refusedFor(Reason.NO_REPORT)))
+        .filter(why -> anyRefusedFor(Reason.NO_REPORT))
         .or(
             () ->
-                refused.stream().anyMatch(fit -> fit.refusedFor(Reason.NOT_ACKNOWLEDGING))
+                anyRefusedFor(Reason.NOT_ACKNOWLEDGING)
                     ? Optional.of(UNACKNOWLEDGED)
                     : Optional.empty());
   }
 
-  /**
-   * Returns why filter decides nothing because of this node.
-   *
-   * @param own the members of its gang that hold replicas: these are in the way to stay
-   */
-  private Optional<String> undecided(PodFacts pod, NodeFit refused, Set<String> own) {
-    return couldChange(refused) && fitsIgnoringTemporaryHolds(pod, refused.node(), own)
-        ? Optional.of(RESERVED)
-        : Optional.empty();
+  private boolean anyRefusedFor(Reason reason) {
+    return refused.stream().anyMatch(fit -> fit.refusedFor(reason));
   }
 
   /** Gives up the tentative holds of these pods. */
@@ -443,11 +438,6 @@ public final class Filter {
         state.writer.apply(new Event.Release(uid));
       }
     }
-  }
-
-  private boolean fitsIgnoringTemporaryHolds(PodFacts pod, String node, Set<String> own) {
-    return evaluator.hasTemporaryHolds(node)
-        && evaluator.evaluateIgnoringTemporaryHolds(pod, node, own).placement().isPresent();
   }
 
   private static boolean couldChange(NodeFit evaluation) {

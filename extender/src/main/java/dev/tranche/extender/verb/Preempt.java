@@ -258,7 +258,9 @@ public final class Preempt {
       do {
         while (!left.isEmpty() && hasTime()) {
           String node = left.getFirst();
-          lookAt(node);
+          VictimUids victims = offered.getOrDefault(node, NO_VICTIMS);
+          core.evaluator.onNode(
+              node, () -> plan(node, victims).ifPresent(plan -> plans.put(node, plan)));
           left.removeFirst();
         }
         plans.entrySet().stream().filter(this::hasChanged).forEach(e -> left.add(e.getKey()));
@@ -276,16 +278,6 @@ public final class Preempt {
 
     private boolean hasChanged(Map.Entry<String, NodePlan> plan) {
       return ledger.version(plan.getKey()) != plan.getValue().version();
-    }
-
-    private void lookAt(String node) {
-      try {
-        plan(node, offered.getOrDefault(node, NO_VICTIMS)).ifPresent(plan -> plans.put(node, plan));
-      } catch (Turn.Over over) {
-        throw over;
-      } catch (RuntimeException bug) {
-        core.evaluator.failed(node, bug);
-      }
     }
 
     private Answer answered() {

@@ -29,16 +29,18 @@ public record Prioritize(SchedulingCore core, SchedulingState state) {
       return Map.of();
     }
     try {
-      return state.readiness.notDeciding().isEmpty() ? scored(pod, names) : equal(names);
+      return state.readiness.notDeciding().isEmpty()
+          ? scored(pod, names)
+          : equal(names, Scores.NEUTRAL);
     } catch (RuntimeException | LinkageError bug) {
       LOG.error("prioritize of pod {} failed; all nodes score alike", pod.key(), bug);
-      return equal(names);
+      return equal(names, Scores.NEUTRAL);
     }
   }
 
-  private static Map<String, Integer> equal(List<String> names) {
+  private static Map<String, Integer> equal(List<String> names, int score) {
     var scores = new LinkedHashMap<String, Integer>();
-    names.forEach(name -> scores.put(name, Scores.NEUTRAL));
+    names.forEach(name -> scores.put(name, score));
     return scores;
   }
 
@@ -48,7 +50,7 @@ public record Prioritize(SchedulingCore core, SchedulingState state) {
     NodeEvaluator.ForPod now = core.evaluator.forPod(pod);
     for (int i = 0; i < names.size(); i++) {
       if (i % NodeEvaluator.NODES_BETWEEN_CLOCK_CHECKS == 0 && now.late()) {
-        return equal(names);
+        return equal(names, Scores.NEUTRAL);
       }
       NodeFit evaluation = now.of(names.get(i));
       if (evaluation.fits()) {
@@ -75,10 +77,7 @@ public record Prioritize(SchedulingCore core, SchedulingState state) {
   }
 
   private int[] headroom(PodFacts pod, List<NodeFit> evaluations) {
-    int[] values = new int[evaluations.size()];
-    for (int i = 0; i < values.length; i++) {
-      values[i] = evaluations.get(i).headroom();
-    }
+    int[] values = NodeFit.headrooms(evaluations);
     int winner = Scores.winner(values);
     if (winner >= 0) {
       NodeFit best = evaluations.get(winner);
@@ -121,8 +120,7 @@ public record Prioritize(SchedulingCore core, SchedulingState state) {
         || state.readiness.notDeciding().or(state.readiness::awaitingFirstReports).isPresent()) {
       return Map.of();
     }
-    var scores = new LinkedHashMap<String, Integer>();
-    names.forEach(name -> scores.put(name, 0));
+    Map<String, Integer> scores = equal(names, 0);
     core.packing
         .chooseWithoutGpu(request, names, core.evaluator.gpus())
         .forEach(name -> scores.put(name, Scores.PACKED_WINNER));

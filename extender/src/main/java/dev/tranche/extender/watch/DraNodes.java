@@ -1,13 +1,11 @@
 package dev.tranche.extender.watch;
 
-import dev.tranche.extender.metrics.ExtenderMetrics;
-import io.fabric8.kubernetes.client.KubernetesClient;
+import dev.tranche.extender.watch.Reflector.Watches;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.function.LongSupplier;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -23,11 +21,9 @@ public final class DraNodes implements AutoCloseable {
   /** Extended resources are mapped from this version on only. */
   private static final String API = "/apis/resource.k8s.io/v1/";
 
-  private final KubernetesClient client;
+  private final Watches watches;
   private final Set<String> resources;
   private final long lookAgainMs;
-  private final ExtenderMetrics metrics;
-  private final LongSupplier clockMs;
   private final Listed<ClassSpec> classes;
 
   /** Created once a class maps one of our resources. Otherwise no slice matters. */
@@ -74,24 +70,17 @@ public final class DraNodes implements AutoCloseable {
               seen -> byKey.put(seen.key(), seen.read()),
               (uid, key) -> byKey.remove(key),
               () -> listed = true);
-      reflector = new Reflector<>(client, kind, sink, metrics, clockMs);
+      reflector = new Reflector<>(watches, kind, sink);
     }
   }
 
   /**
    * @param lookAgainMs how often to look whether the API server has these kinds
    */
-  public DraNodes(
-      KubernetesClient client,
-      List<String> resources,
-      long lookAgainMs,
-      ExtenderMetrics metrics,
-      LongSupplier clockMs) {
-    this.client = client;
+  public DraNodes(Watches watches, List<String> resources, long lookAgainMs) {
+    this.watches = watches;
     this.resources = Set.copyOf(resources);
     this.lookAgainMs = lookAgainMs;
-    this.metrics = metrics;
-    this.clockMs = clockMs;
     this.classes =
         new Listed<>(
             new ResourceKind<>(

@@ -117,12 +117,13 @@ public final class GpuLabels {
 
   private static Map<String, String> of(Gpu gpu, int count) {
     var labels = new TreeMap<String, String>();
+    String replicas = Integer.toString(Math.max(1, gpu.getReplicas()));
     labels.put(PRESENT, "true");
     labels.put(PREFIX + "count", Integer.toString(count));
     labels.put(PREFIX + "product", product(gpu));
-    labels.put(PREFIX + "replicas", Integer.toString(Math.max(1, gpu.getReplicas())));
+    labels.put(PREFIX + "replicas", replicas);
     labels.put(PREFIX + "sharing-strategy", strategy(gpu));
-    labels.put(Names.LABEL_REPLICAS_PER_GPU, Integer.toString(Math.max(1, gpu.getReplicas())));
+    labels.put(Names.LABEL_REPLICAS_PER_GPU, replicas);
     labels.put(Names.LABEL_SHARING_STRATEGY, strategy(gpu));
     // A GPU that uses the system's memory reports no size.
     if (gpu.getMemoryTotalBytes() > 0) {

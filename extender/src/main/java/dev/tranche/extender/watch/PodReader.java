@@ -4,7 +4,9 @@ import dev.tranche.extender.ledger.PodFields;
 import dev.tranche.extender.selection.PodSelection;
 import dev.tranche.process.client.KubernetesJson;
 import io.fabric8.kubernetes.api.model.Pod;
+import io.fabric8.kubernetes.client.KubernetesClient;
 import java.util.List;
+import java.util.Optional;
 
 /** Reads the fields of a Pod that decisions need. */
 public final class PodReader {
@@ -18,6 +20,16 @@ public final class PodReader {
       List<String> resources, boolean needsHostRequests) {
     return new ResourceKind<>(
         "/api/v1/pods", PodFields.class, pod -> WatchedPod.of(pod, resources, needsHostRequests));
+  }
+
+  /**
+   * Reads a pod from the API server; empty if there is none.
+   *
+   * @param key {@code namespace/name}
+   */
+  public static Optional<Pod> get(KubernetesClient client, String key) {
+    String[] names = key.split("/", 2);
+    return Optional.ofNullable(client.pods().inNamespace(names[0]).withName(names[1]).get());
   }
 
   public static PodFields fields(Pod pod) {

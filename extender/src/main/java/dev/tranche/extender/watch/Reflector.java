@@ -74,6 +74,9 @@ public final class Reflector<T extends WatchedObject> implements AutoCloseable {
   private final Thread thread;
   private volatile boolean closed;
 
+  /** What all reflectors share. */
+  public record Watches(KubernetesClient client, ExtenderMetrics metrics, LongSupplier clockMs) {}
+
   /**
    * Receives the objects, on one thread at a time.
    *
@@ -83,18 +86,14 @@ public final class Reflector<T extends WatchedObject> implements AutoCloseable {
    */
   public record Sink<T>(Consumer<T> seen, BiConsumer<String, String> gone, Runnable listed) {}
 
-  public Reflector(
-      KubernetesClient client,
-      ResourceKind<?, T> kind,
-      Sink<T> sink,
-      ExtenderMetrics metrics,
-      LongSupplier clockMs) {
+  public Reflector(Watches watches, ResourceKind<?, T> kind, Sink<T> sink) {
     // Without the client's own retries: a retried call may open after we have given it up.
-    this.client = ApiClient.withoutRetries(client, (int) TimeUnit.SECONDS.toMillis(CALL_S_MAX));
+    int callMsMax = (int) TimeUnit.SECONDS.toMillis(CALL_S_MAX);
+    this.client = ApiClient.withoutRetries(watches.client(), callMsMax);
     this.kind = kind;
     this.sink = sink;
-    this.clockMs = clockMs;
-    this.health = new WatchHealth(kind.plural(), metrics, clockMs);
+    this.clockMs = watches.clockMs();
+    this.health = new WatchHealth(kind.plural(), watches.metrics(), clockMs);
     this.thread = Thread.ofVirtual().name("watch " + kind.path()).unstarted(this::run);
   }
 

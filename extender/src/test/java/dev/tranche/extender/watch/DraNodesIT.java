@@ -34,11 +34,12 @@ final class DraNodesIT {
       new JsonObject().put("extendedResourceName", "nvidia.com/gpu");
   private final DraNodes nodes =
       new DraNodes(
-          api.client,
+          new Reflector.Watches(
+              api.client,
+              new ExtenderMetrics(registry),
+              () -> System.currentTimeMillis() + passedMs),
           List.of("nvidia.com/gpu", "nvidia.com/gpu.shared"),
-          10,
-          new ExtenderMetrics(registry),
-          () -> System.currentTimeMillis() + passedMs);
+          10);
 
   @AfterEach
   void stop() {

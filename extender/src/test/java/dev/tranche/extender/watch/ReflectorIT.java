@@ -36,14 +36,15 @@ final class ReflectorIT {
   private final SimpleMeterRegistry registry = new SimpleMeterRegistry();
   private final Reflector<WatchedNode> reflector =
       new Reflector<>(
-          api.client,
+          new Reflector.Watches(
+              api.client,
+              new ExtenderMetrics(registry),
+              () -> TimeUnit.NANOSECONDS.toMillis(System.nanoTime())),
           NodeReader.kind(List.of("nvidia.com/gpu")),
           new Reflector.Sink<>(
               this::seen,
               (uid, key) -> told.add("gone " + key + " " + uid),
-              () -> told.add("listed")),
-          new ExtenderMetrics(registry),
-          () -> TimeUnit.NANOSECONDS.toMillis(System.nanoTime()));
+              () -> told.add("listed")));
 
   @AfterEach
   void stop() {

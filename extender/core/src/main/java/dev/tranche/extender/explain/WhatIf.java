@@ -177,8 +177,7 @@ public record WhatIf(
             .map(w -> new Place(w.evaluation(), w.placement(), Scores.PACKED_WINNER));
       }
       List<NodeFit> offered = new Offer(policy, offeredMax, 0).of(fitting);
-      NodeFit best =
-          offered.get(Scores.winner(offered.stream().mapToInt(NodeFit::headroom).toArray()));
+      NodeFit best = offered.get(Scores.winner(NodeFit.headrooms(offered)));
       return best.placement().map(placement -> new Place(best, placement, best.headroom()));
     }
 

@@ -89,9 +89,15 @@ public final class NodeEvaluator {
     idleScarce = scarce;
   }
 
-  /** Reports an exception that one node causes. */
-  public void failed(String node, Throwable bug) {
-    cluster.failed(node, bug);
+  /** Works on one node. An exception ends only that. */
+  public void onNode(String node, Runnable work) {
+    try {
+      work.run();
+    } catch (Turn.Over over) {
+      throw over;
+    } catch (RuntimeException bug) {
+      cluster.failed(node, bug);
+    }
   }
 
   /** Evaluates a node as it was read; on any thread. */

@@ -33,6 +33,14 @@ public record NodeFit(
     double cost,
     int measuredGpus,
     int idleGpus) {
+  public static int[] headrooms(List<NodeFit> fits) {
+    int[] headrooms = new int[fits.size()];
+    for (int i = 0; i < headrooms.length; i++) {
+      headrooms[i] = fits.get(i).headroom;
+    }
+    return headrooms;
+  }
+
   public boolean refusedFor(Reason reason) {
     return refusal() == reason;
   }

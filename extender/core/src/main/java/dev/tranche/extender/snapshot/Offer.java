@@ -31,11 +31,9 @@ public record Offer(Policy policy, int offeredMax, int rotation) {
     if (policy == Policy.LOAD_SPARING_IDLE) {
       return leastCost(fitting, first);
     }
-    int[] scores = new int[fitting.size()];
-    for (int i = 0; i < scores.length; i++) {
-      scores[i] = fitting.get(i).headroom();
-    }
-    return TopK.of(scores, offeredMax, first).stream().map(fitting::get).toList();
+    return TopK.of(NodeFit.headrooms(fitting), offeredMax, first).stream()
+        .map(fitting::get)
+        .toList();
   }
 
   private List<NodeFit> leastCost(List<NodeFit> fitting, int first) {
