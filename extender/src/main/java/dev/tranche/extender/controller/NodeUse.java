@@ -48,7 +48,7 @@ public record NodeUse(GrantedGpus granted, int smPercent, long usedGib, long tot
     long measuredBytes = 0;
     long totalBytes = 0;
     for (GpuView gpu : gpus) {
-      granted += (double) (gpu.replicas() - gpu.freeReplicas()) / gpu.replicas();
+      granted += gpu.grantedRatio();
       totalBytes += gpu.memoryUsableBytes();
       Optional<LoadReading> reading =
           gpu.measured() ? loads.get(node, gpu.uuid()) : Optional.empty();
@@ -75,7 +75,7 @@ public record NodeUse(GrantedGpus granted, int smPercent, long usedGib, long tot
 
   private static Optional<GpuView> freest(List<GpuView> gpus, String resource) {
     return gpus.stream()
-        .filter(gpu -> gpu.resource().equals(resource) && gpu.healthy() && !gpu.cordoned())
+        .filter(gpu -> gpu.resource().equals(resource) && gpu.takesPods())
         .max(comparingDouble(gpu -> (double) gpu.freeShare() / gpu.replicas()));
   }
 

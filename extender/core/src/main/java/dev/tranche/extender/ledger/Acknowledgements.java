@@ -82,19 +82,12 @@ public final class Acknowledgements {
     boolean most = 2 * liveFailing > live;
     mostFail = most && liveFailing >= FAILING_MIN;
     for (NodeEntry entry : before) {
-      update(step, entry, !most && entry.acks.active(step.nowMs()));
+      boolean now = !most && entry.acks.active(step.nowMs());
+      if (entry.backedOff != now) {
+        step.beforeChange(entry);
+        entry.backedOff = now;
+      }
     }
-    count();
-  }
-
-  private void update(Transition step, NodeEntry entry, boolean now) {
-    if (entry.backedOff != now) {
-      step.beforeChange(entry);
-      entry.backedOff = now;
-    }
-  }
-
-  private void count() {
     backedOff = (int) failing.stream().filter(e -> e.backedOff).count();
   }
 }

@@ -375,13 +375,7 @@ public final class Ledger {
       return;
     }
     nominations.remove(pod.uid());
-    ledgerState.drop(step, pod.uid());
-    NodeEntry entry = ledgerState.entry(node);
-    step.beforeChange(entry);
-    Hold hold =
-        ledgerState
-            .tentative(pod, entry, placement, step.nowMs())
-            .at(Stage.BINDING, step.nowMs(), Hold.NEVER);
+    Hold hold = reserved(step, pod, node, placement).at(Stage.BINDING, step.nowMs(), Hold.NEVER);
     ledgerState.put(hold);
     step.emit(new Decision.Assign(node, hold.assignment(pod.memoryLimits())));
   }

@@ -233,16 +233,11 @@ final class NodeEntry {
    */
   boolean markResentIfDue(Hold hold, long nowMs) {
     boolean due = nowMs >= resendFromMs.getOrDefault(hold.uid(), nowMs);
-    if (!due || !live || !lacks(hold)) {
-      return false;
+    boolean lacks = hold.exact() && !hold.confirmed() && !keeps(hold) && !carriedOut(hold);
+    if (due && live && lacks) {
+      resendFromMs.put(hold.uid(), nowMs + RESEND_EVERY_MS);
     }
-    resendFromMs.put(hold.uid(), nowMs + RESEND_EVERY_MS);
-    return true;
-  }
-
-  /** Returns whether the node neither keeps the assignment nor has carried it out. */
-  private boolean lacks(Hold hold) {
-    return hold.exact() && !hold.confirmed() && !keeps(hold) && !carriedOut(hold);
+    return due && live && lacks;
   }
 
   private boolean keeps(Hold hold) {
@@ -257,13 +252,11 @@ final class NodeEntry {
 
   /** Returns the largest R of the resource's GPUs; 1 while nothing is known. */
   int replicasPerGpu(String resource) {
-    return state == null
-        ? 1
-        : state.gpus().stream()
-            .filter(g -> PodFacts.countsAgainst(resource, g.resource()))
-            .mapToInt(GpuFacts::replicas)
-            .max()
-            .orElse(1);
+    return gpus().stream()
+        .filter(g -> PodFacts.countsAgainst(resource, g.resource()))
+        .mapToInt(GpuFacts::replicas)
+        .max()
+        .orElse(1);
   }
 
   /**
@@ -288,16 +281,20 @@ final class NodeEntry {
     return state == null ? List.of() : state.gpus();
   }
 
+  Optional<GpuFacts> gpu(String uuid) {
+    return gpus().stream().filter(gpu -> gpu.uuid().equals(uuid)).findFirst();
+  }
+
   /** Returns the R of a placed pod, by its annotations or else the node's echo; 0 if not known. */
   int assignedReplicasPerGpu(PodFacts pod) {
     return pod.stampedReplicas()
         .orElseGet(
-            () -> {
-              int written = annotated(pod).map(PlacementReader.Found::replicasPerGpu).orElse(0);
-              return written > 0
-                  ? written
-                  : echo(pod.uid()).map(Assignment::replicasPerGpu).orElse(0);
-            });
+            () ->
+                annotated(pod)
+                    .map(PlacementReader.Found::replicasPerGpu)
+                    .filter(written -> written > 0)
+                    .or(() -> echo(pod.uid()).map(Assignment::replicasPerGpu))
+                    .orElse(0));
   }
 
   /** Returns whether the node may still list an earlier pod of the same name under this key. */
@@ -397,7 +394,7 @@ final class NodeEntry {
     }
     for (Hold hold : counted) {
       Integer here = hold.held().get(gpu.uuid());
-      if (hold.placement() == null && PodFacts.countsAgainst(hold.resource(), gpu.resource())) {
+      if (hold.placement() == null && isOf(hold, gpu)) {
         // Bounded: the sum of many large pods must not overflow and count as nothing.
         int parts = GpuPart.of(hold.replicas(), countedIn(hold, gpu)).replicas(gpu.replicas());
         unplaced = Math.min(UNPLACED_MAX, unplaced + parts);
@@ -514,10 +511,7 @@ final class NodeEntry {
         .held()
         .forEach(
             (uuid, n) -> {
-              boolean earlier =
-                  of > 0
-                      && gpus().stream()
-                          .anyMatch(gpu -> gpu.uuid().equals(uuid) && gpu.replicas() != of);
+              boolean earlier = of > 0 && gpu(uuid).filter(gpu -> gpu.replicas() != of).isPresent();
               byUuid
                   .computeIfAbsent(uuid, u -> new ArrayList<>())
                   .add(new Listed(n, new NodeState.Grant(of, earlier)));

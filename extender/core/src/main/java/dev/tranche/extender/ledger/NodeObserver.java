@@ -5,8 +5,8 @@ import dev.tranche.extender.invariant.ObservedCluster;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
-import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 
 /**
@@ -84,13 +84,7 @@ final class NodeObserver {
       return 0;
     }
     int granted = state.grant(key, uuid).of();
-    return granted > 0
-        ? granted
-        : state.gpus().stream()
-            .filter(gpu -> gpu.uuid().equals(uuid))
-            .mapToInt(GpuFacts::replicas)
-            .findFirst()
-            .orElse(0);
+    return granted > 0 ? granted : entry.gpu(uuid).map(GpuFacts::replicas).orElse(0);
   }
 
   private GpuPart part(int replicas, int countedIn) {
@@ -131,18 +125,11 @@ final class NodeObserver {
 
   private Map<String, GpuPart> parts(Hold hold, Map<String, Integer> held) {
     var parts = new HashMap<String, GpuPart>();
-    List<GpuFacts> gpus = entry.state == null ? List.of() : entry.state.gpus();
     held.forEach(
-        (uuid, n) ->
-            parts.put(
-                uuid,
-                part(
-                    n,
-                    gpus.stream()
-                        .filter(gpu -> gpu.uuid().equals(uuid))
-                        .mapToInt(gpu -> entry.countedIn(hold, gpu))
-                        .findFirst()
-                        .orElse(hold.replicasPerGpu()))));
+        (uuid, n) -> {
+          Optional<Integer> countedIn = entry.gpu(uuid).map(gpu -> entry.countedIn(hold, gpu));
+          parts.put(uuid, part(n, countedIn.orElse(hold.replicasPerGpu())));
+        });
     return parts;
   }
 

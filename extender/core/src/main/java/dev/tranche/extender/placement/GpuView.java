@@ -71,6 +71,24 @@ public record GpuView(
     return freeClients > 0 ? Math.min(freeReplicas, replicasByMemory()) : 0;
   }
 
+  /** Returns whether pods may be placed on it. */
+  public boolean takesPods() {
+    return healthy && !cordoned;
+  }
+
+  public double freeRatio() {
+    return (double) freeReplicas / replicas;
+  }
+
+  /** Returns the replicas that are not free. */
+  public int grantedReplicas() {
+    return replicas - freeReplicas;
+  }
+
+  public double grantedRatio() {
+    return (double) grantedReplicas() / replicas;
+  }
+
   /** 0 to 1. */
   public double memoryHeadroom() {
     return memoryUsableBytes <= 0

@@ -41,7 +41,7 @@ public final class Placer {
     if (!request.models().admitsModel(gpu.model()) || !request.uuids().admits(gpu.uuid())) {
       return Optional.of(Reason.NOT_ALLOWED);
     }
-    return gpu.healthy() && !gpu.cordoned() ? Optional.empty() : Optional.of(Reason.UNFIT);
+    return gpu.takesPods() ? Optional.empty() : Optional.of(Reason.UNFIT);
   }
 
   /** Returns why the pod does not fit: the nearest miss is the limit without which it would fit. */

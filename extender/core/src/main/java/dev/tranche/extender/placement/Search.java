@@ -25,8 +25,7 @@ final class Search {
 
   private final SearchPlan plan;
   private final List<GpuView> gpus;
-  private final boolean memory;
-  private final boolean clients;
+  private final SearchState state;
   private final SearchBudget steps;
 
   /**
@@ -37,8 +36,7 @@ final class Search {
   Search(SearchPlan plan, List<GpuView> gpus, boolean memory, boolean clients, SearchBudget steps) {
     this.plan = plan;
     this.gpus = gpus;
-    this.memory = memory;
-    this.clients = clients;
+    this.state = new SearchState(gpus, memory, clients);
     this.steps = steps;
   }
 
@@ -57,31 +55,30 @@ final class Search {
    */
   Optional<Outcome> run(@Nullable GpuOrder order) {
     steps.take(gpus.size());
-    var state = new SearchState(gpus, memory, clients);
     if (state.total() < plan.peakReplicas) {
       return NONE;
     }
     if (plan.onOneGpu) {
-      return onOneGpu(state, order);
+      return onOneGpu(order);
     }
     if (plan.tooManyShares) {
       return GAVE_UP;
     }
     if (plan.all.count() == 1) {
-      int gpu = best(state, plan.peakReplicas, 1, order);
+      int gpu = best(plan.peakReplicas, 1, order);
       if (gpu >= 0) {
         return found(placed(plan.all, new int[] {gpu}, List.of()));
       }
-      return plan.allSplittable ? split(state, plan.unsplittable, new int[0]) : NONE;
+      return plan.allSplittable ? split(plan.unsplittable, new int[0]) : NONE;
     }
-    return onSeveralGpus(state, order);
+    return onSeveralGpus(order);
   }
 
   /** Places all containers on one GPU that has enough free replicas for the peak. */
-  private Optional<Outcome> onOneGpu(SearchState state, @Nullable GpuOrder order) {
+  private Optional<Outcome> onOneGpu(@Nullable GpuOrder order) {
     int peak = plan.peakReplicas;
     if (plan.singleShares) {
-      int gpu = best(state, peak, plan.demand.containers().size(), order);
+      int gpu = best(peak, plan.demand.containers().size(), order);
       if (gpu >= 0) {
         return found(dividePeak(List.of(new Placement.Share(uuid(gpu), peak))));
       }
@@ -90,7 +87,7 @@ final class Search {
     // no GPU could ever hold it whole.
     boolean plain = peak > plan.demand.replicasPerGpu() && plan.allSplittable;
     return plain
-        ? fill(state, peak, plan.demand.containers().size())
+        ? fill(peak, plan.demand.containers().size())
             .map(shares -> new Outcome.Fits(dividePeak(shares)))
         : NONE;
   }
@@ -107,11 +104,8 @@ final class Search {
       containers.add(new Placement.Container(container.name(), section(peak, skip, replicas)));
       skip += container.kind() == Demand.Kind.INIT ? 0 : replicas;
     }
-    return new Placement(containers, Placement.of(List.of(asOneContainer(peak))).held());
-  }
-
-  private static Placement.Container asOneContainer(List<Placement.Share> shares) {
-    return new Placement.Container("", shares);
+    return new Placement(
+        containers, Placement.of(List.of(new Placement.Container("", peak))).held());
   }
 
   /** Returns {@code replicas} replicas of the shares, after skipping some. */
@@ -133,8 +127,8 @@ final class Search {
   }
 
   /** Places each share where the policy prefers, or else where it fits, or else splits it. */
-  private Optional<Outcome> onSeveralGpus(SearchState state, @Nullable GpuOrder order) {
-    Attempt whole = assign(plan.all, state, order);
+  private Optional<Outcome> onSeveralGpus(@Nullable GpuOrder order) {
+    Attempt whole = assign(plan.all, order);
     if (whole.gpus() != null) {
       return found(placed(plan.all, whole.gpus(), List.of()));
     }
@@ -144,29 +138,29 @@ final class Search {
     Attempt unsplittable =
         plan.unsplittable.count() == 0
             ? new Attempt(new int[0], false, 0)
-            : assign(plan.unsplittable, state, order);
+            : assign(plan.unsplittable, order);
     if (unsplittable.gpus() == null) {
       return unsplittable.gaveUp() ? GAVE_UP : NONE;
     }
-    return split(state, plan.unsplittable, unsplittable.gpus());
+    return split(plan.unsplittable, unsplittable.gpus());
   }
 
   /**
    * Searches in the policy's order. If that takes too many steps, tries the fullest GPUs first,
    * which is rarely long.
    */
-  private Attempt assign(Shares shares, SearchState state, @Nullable GpuOrder order) {
+  private Attempt assign(Shares shares, @Nullable GpuOrder order) {
     if (order != null) {
-      Attempt attempt = assign(shares, state, orders(shares, order));
+      Attempt attempt = assign(shares, orders(shares, order));
       if (!attempt.gaveUp()) {
         return attempt;
       }
     }
     int[] fullestFirst = sorted(Comparator.comparingInt(state::freeReplicas));
-    return assign(shares, state, Backtracking.same(fullestFirst, shares.count()));
+    return assign(shares, Backtracking.same(fullestFirst, shares.count()));
   }
 
-  private Attempt assign(Shares shares, SearchState state, int[][] orders) {
+  private Attempt assign(Shares shares, int[][] orders) {
     IntBuffer key = FailedSearches.key(state, orders, steps.left());
     Attempt attempt =
         plan.failed
@@ -205,14 +199,14 @@ final class Search {
   }
 
   /** Splits the shares that may lie on several GPUs, after the others are placed. */
-  private Optional<Outcome> split(SearchState state, Shares unsplittable, int[] unsplittableGpus) {
+  private Optional<Outcome> split(Shares unsplittable, int[] unsplittableGpus) {
     var filled = new ArrayList<List<Placement.Share>>();
     for (Demand.Container container : plan.demand.containers()) {
       if (!container.mayUseSeveralGpus()) {
         filled.add(List.of());
         continue;
       }
-      Optional<List<Placement.Share>> shares = fill(state, container.replicas(), 1);
+      Optional<List<Placement.Share>> shares = fill(container.replicas(), 1);
       if (shares.isEmpty()) {
         // There are enough replicas. If client slots are limited, another earlier choice might have
         // left enough of them.
@@ -250,7 +244,7 @@ final class Search {
    *
    * @param clients that may come to be on each of them
    */
-  private Optional<List<Placement.Share>> fill(SearchState state, int replicas, int clients) {
+  private Optional<List<Placement.Share>> fill(int replicas, int clients) {
     var shares = new ArrayList<Placement.Share>(1);
     int left = replicas;
     while (left > 0) {
@@ -270,7 +264,7 @@ final class Search {
   /**
    * Returns the best GPU that fits, or -1. It does not sort, and most pods need no more than this.
    */
-  private int best(SearchState state, int replicas, int clients, @Nullable GpuOrder order) {
+  private int best(int replicas, int clients, @Nullable GpuOrder order) {
     Comparator<GpuView> better = order == null ? (_, _) -> 0 : order.forShare(replicas);
     int best = -1;
     for (int gpu = 0; gpu < state.size(); gpu++) {

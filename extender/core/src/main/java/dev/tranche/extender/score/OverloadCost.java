@@ -20,17 +20,14 @@ final class OverloadCost {
   /** Loads that differ by less than this count as equal; such differences are noise. */
   private static final double LOAD_STEP = 0.025;
 
-  /** An unmeasured GPU counts as half loaded, so that it is neither preferred nor avoided. */
-  private static final double UNMEASURED_LOAD = 0.5;
-
   private OverloadCost() {}
 
   static double cost(GpuView gpu, int share) {
     double requested = (double) share / gpu.replicas();
-    double free = (double) gpu.freeReplicas() / gpu.replicas();
+    double free = gpu.freeRatio();
     UsageDistribution odds = gpu.loadForecast().odds();
     if (!gpu.measured()) {
-      return cost(UNMEASURED_LOAD, free, requested, odds);
+      return cost(Policy.UNMEASURED_LOAD, free, requested, odds);
     }
     double cost = 0;
     List<LoadForecast.Chance> chances = gpu.loadForecast().chances();

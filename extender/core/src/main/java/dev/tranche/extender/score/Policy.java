@@ -16,7 +16,7 @@ public enum Policy {
       share ->
           Comparator.comparingLong(Policy::loadStep)
               .thenComparing(Comparator.comparingDouble(GpuView::memoryHeadroom).reversed())
-              .thenComparing(Comparator.comparingDouble(Policy::freeRatio).reversed())
+              .thenComparing(Comparator.comparingDouble(GpuView::freeRatio).reversed())
               .thenComparingInt(GpuView::index)),
   /** {@link #LOAD} while idle GPUs are scarce: the least expected {@link OverloadCost}. */
   LOAD_SPARING_IDLE(
@@ -27,7 +27,7 @@ public enum Policy {
   /** Most free replicas. */
   SPREAD(
       share ->
-          Comparator.comparingDouble(Policy::freeRatio)
+          Comparator.comparingDouble(GpuView::freeRatio)
               .reversed()
               .thenComparingInt(GpuView::index)),
   /** Fewest free replicas left over. */
@@ -42,7 +42,7 @@ public enum Policy {
   private static final double LOAD_STEP = 0.05;
 
   /** An unmeasured GPU counts as half loaded, so that it is neither preferred nor avoided. */
-  private static final double UNMEASURED_LOAD = 0.5;
+  static final double UNMEASURED_LOAD = 0.5;
 
   /** Costs that differ by less than this, in GPUs, count as equal. */
   private static final double COST_STEP = 0.000_1;
@@ -71,15 +71,8 @@ public enum Policy {
   /** Caches costs for one sort: it compares a GPU more than once, and a cost is expensive. */
   private static ToLongFunction<GpuView> costSteps(int share) {
     var known = new IdentityHashMap<GpuView, Long>();
-    return gpu -> known.computeIfAbsent(gpu, g -> costStep(g, share));
-  }
-
-  private static long costStep(GpuView gpu, int share) {
-    return Math.round(OverloadCost.cost(gpu, share) / COST_STEP);
-  }
-
-  static double freeRatio(GpuView gpu) {
-    return (double) gpu.freeReplicas() / gpu.replicas();
+    return gpu ->
+        known.computeIfAbsent(gpu, g -> Math.round(OverloadCost.cost(g, share) / COST_STEP));
   }
 
   @Override

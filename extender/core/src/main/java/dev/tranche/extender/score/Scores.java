@@ -55,7 +55,7 @@ public final class Scores {
   public static Score of(Policy policy, List<GpuView> gpus, Placement placement) {
     return switch (policy) {
       case LOAD -> headroom(mean(gpus, placement, (gpu, share) -> loadHeadroom(gpu)));
-      case SPREAD -> headroom(mean(gpus, placement, (gpu, share) -> Policy.freeRatio(gpu)));
+      case SPREAD -> headroom(mean(gpus, placement, (gpu, share) -> gpu.freeRatio()));
       case LOAD_SPARING_IDLE -> {
         double cost = mean(gpus, placement, OverloadCost::cost);
         yield new Score(tenths(1 - Math.clamp(cost / COST_MAX, 0, 1)), cost);

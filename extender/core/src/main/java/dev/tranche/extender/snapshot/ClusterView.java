@@ -184,18 +184,12 @@ public final class ClusterView {
     long first = Long.MAX_VALUE;
     for (NodeView.Gpu gpu : view.gpus()) {
       if (!gpu.young().isEmpty()) {
-        first = Math.min(first, fadesAtMs(node, gpu));
+        Optional<LoadReading> reading = loads.get(node, gpu.facts().uuid());
+        for (NodeView.Young young : gpu.young()) {
+          boolean fades = reading.filter(r -> pending(node, gpu, young, r) > 0).isPresent();
+          first = fades ? Math.min(first, young.sinceMs() + timing.newcomerMs() + 1) : first;
+        }
       }
-    }
-    return first;
-  }
-
-  private long fadesAtMs(String node, NodeView.Gpu gpu) {
-    Optional<LoadReading> reading = loads.get(node, gpu.facts().uuid());
-    long first = Long.MAX_VALUE;
-    for (NodeView.Young young : gpu.young()) {
-      boolean fades = reading.filter(r -> pending(node, gpu, young, r) > 0).isPresent();
-      first = fades ? Math.min(first, young.sinceMs() + timing.newcomerMs() + 1) : first;
     }
     return first;
   }

@@ -218,8 +218,6 @@ public final class PackedPolicy {
 
   private static int freeMilli(GpuView gpu) {
     int free = Math.min(gpu.freeReplicas(), gpu.replicasByMemory());
-    return gpu.healthy() && !gpu.cordoned()
-        ? (int) ((long) free * WHOLE_MILLI / gpu.replicas())
-        : 0;
+    return gpu.takesPods() ? (int) ((long) free * WHOLE_MILLI / gpu.replicas()) : 0;
   }
 }

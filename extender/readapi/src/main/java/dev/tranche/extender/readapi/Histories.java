@@ -86,7 +86,7 @@ final class Histories {
         view.index(),
         fresh ? gpu.reading().smMean() : Double.NaN,
         fresh && gpu.reading().memoryKnown() ? gpu.reading().memoryUsedBytes() : -1,
-        (double) (view.replicas() - view.freeReplicas()) / view.replicas());
+        view.grantedRatio());
   }
 
   /**

@@ -31,7 +31,8 @@ final class Shapes {
       counted.remove(counted.iterator().next());
     }
     if (total >= PODS_MAX) {
-      halve();
+      counts.replaceAll((known, count) -> (count + 1) / 2);
+      total = counts.values().stream().mapToInt(Integer::intValue).sum();
     }
     if (counts.size() >= SHAPES_MAX && !counts.containsKey(shape)) {
       forgetRarest();
@@ -39,11 +40,6 @@ final class Shapes {
     counts.merge(shape, 1, Integer::sum);
     total++;
     return true;
-  }
-
-  private void halve() {
-    counts.replaceAll((shape, count) -> (count + 1) / 2);
-    total = counts.values().stream().mapToInt(Integer::intValue).sum();
   }
 
   private void forgetRarest() {

@@ -140,7 +140,7 @@ final class Stranding {
           && shape.memoryMib() <= memoryMib
           && shape.totalMilli() <= free
           && admits[fill[i]]
-          && take(gpus, shape)) {
+          && (shape.large() ? takeSeveral(gpus, shape) : takeOne(gpus, shape))) {
         cpuMilli -= shape.cpuMilli();
         memoryMib -= shape.memoryMib();
         free -= shape.totalMilli();
@@ -149,11 +149,7 @@ final class Stranding {
     return free;
   }
 
-  /** Takes the fullest GPU that fits; several are mostly whole ones, so any that fit. */
-  private static boolean take(int[] gpus, Shape shape) {
-    return shape.large() ? takeSeveral(gpus, shape) : takeOne(gpus, shape);
-  }
-
+  /** Takes the fullest GPU that fits. */
   private static boolean takeOne(int[] gpus, Shape shape) {
     int fullest = -1;
     for (int i = 0; i < gpus.length; i++) {
@@ -167,6 +163,7 @@ final class Stranding {
     return fullest >= 0;
   }
 
+  /** Takes any GPUs that fit, which are mostly whole ones. */
   private static boolean takeSeveral(int[] gpus, Shape shape) {
     int fitting = 0;
     for (int gpu : gpus) {

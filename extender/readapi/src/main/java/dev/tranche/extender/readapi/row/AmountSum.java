@@ -34,8 +34,7 @@ public final class AmountSum {
   /** Adds all that is not free of a GPU. */
   void addWhole(GpuRow row) {
     var view = row.gpu().view();
-    int granted = view.replicas() - view.freeReplicas();
-    add((double) granted / view.replicas(), view.grantedBytes(granted));
+    add(view.grantedRatio(), view.grantedBytes(view.grantedReplicas()));
   }
 
   Amount amount() {

@@ -41,7 +41,7 @@ public record Candidate(
           Printable.name(gpu.model()),
           gpu.replicas(),
           gpu.freeReplicas(),
-          gpu.healthy() && !gpu.cordoned() ? gpu.freeShare() : 0,
+          gpu.takesPods() ? gpu.freeShare() : 0,
           new MemoryQuantity(gpu.memoryUsableBytes()),
           Effective.toThePercent(gpu),
           Printable.message(FitErrorText.gpu(node, gpu)));

@@ -300,9 +300,7 @@ public record Explain(Ledger ledger, NodeEvaluator evaluator, Explanations expla
   private static String compared(GpuView gpu, int share, Trace trace) {
     boolean byLoad = trace.policy() == Policy.LOAD || trace.policy() == Policy.LOAD_SPARING_IDLE;
     ToLongFunction<GpuView> percent =
-        each ->
-            Math.round(
-                100 * (byLoad ? each.smLoad() : (double) each.freeReplicas() / each.replicas()));
+        each -> Math.round(100 * (byLoad ? each.smLoad() : each.freeRatio()));
     LongSummaryStatistics others =
         trace.fitting().stream()
             .map(Scored::evaluation)
