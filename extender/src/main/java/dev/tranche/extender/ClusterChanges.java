@@ -72,10 +72,7 @@ record ClusterChanges(
         () ->
             release(
                 core.gangs.groupSeen(
-                    group.key(),
-                    group.read().minimum(),
-                    group.read().refusal(),
-                    core.clockMs.getAsLong())));
+                    group.key(), group.read().minimum(), group.read().refusal(), core.nowMs())));
   }
 
   void groupGone(String uid, String key) {
@@ -84,7 +81,7 @@ record ClusterChanges(
 
   /** On the loop: releases what gangs hold for too long. */
   void everySecond() {
-    release(core.gangs.overdue(core.clockMs.getAsLong()));
+    release(core.gangs.overdue(core.nowMs()));
   }
 
   private void release(List<String> uids) {

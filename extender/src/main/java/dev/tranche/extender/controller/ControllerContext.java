@@ -35,7 +35,7 @@ public record ControllerContext(
   }
 
   long nowMs() {
-    return core.clockMs.getAsLong();
+    return core.nowMs();
   }
 
   /**

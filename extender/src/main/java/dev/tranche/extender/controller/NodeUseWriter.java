@@ -70,7 +70,7 @@ public final class NodeUseWriter implements Controller {
         node ->
             wanted
                 ? NodeUse.of(
-                    context.core().fits.gpus(node, context.nowMs()),
+                    context.core().fits.nodeGpus(node, context.nowMs()).gpus(),
                     resource,
                     context.core().loads,
                     node)

@@ -119,7 +119,7 @@ public final class PodRules {
         PodMistake.OUTDATED_SHARE,
         OUTDATED_AFTER_MS,
         Integer.MAX_VALUE,
-        pod -> pod.node() == null && !pod.ended() && pod.stampedReplicas().isPresent(),
+        pod -> pod.isPending() && pod.stampedReplicas().isPresent(),
         () -> {
           Map<String, SortedSet<Integer>> offered =
               gpus.get()
@@ -197,8 +197,7 @@ public final class PodRules {
         UNTRIED_AFTER_MS,
         NOMINEES_MAX,
         pod ->
-            pod.node() == null
-                && !pod.ended()
+            pod.isPending()
                 && !pod.preemption().terminating()
                 && pod.preemption().nominatedNode() != null,
         () -> pod -> untriedNominee(pod, core));

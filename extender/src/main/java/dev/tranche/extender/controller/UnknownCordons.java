@@ -1,21 +1,21 @@
 package dev.tranche.extender.controller;
 
+import static java.util.stream.Collectors.toCollection;
+
 import dev.tranche.api.Names;
 import dev.tranche.api.Printable;
 import dev.tranche.extender.ledger.Ledger;
 import dev.tranche.extender.ledger.NodeFacts;
-import dev.tranche.extender.ledger.NodeView;
+import dev.tranche.extender.ledger.NodeView.Availability;
 import dev.tranche.extender.placement.GpuView;
-import dev.tranche.extender.snapshot.ClusterView;
+import dev.tranche.extender.snapshot.ClusterView.NodeGpus;
 import dev.tranche.process.client.Events;
-import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.SortedSet;
 import java.util.TreeSet;
-import java.util.stream.Collectors;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -36,12 +36,6 @@ public final class UnknownCordons implements Controller {
   /** The unknown uuids by node, as of the last check. */
   private Map<String, SortedSet<String>> last = Map.of();
 
-  /**
-   * @param cordoned uuids that the node's annotation names
-   * @param gpus uuids that it has
-   */
-  private record Cordons(String node, Set<String> cordoned, Set<String> gpus) {}
-
   public UnknownCordons(ControllerContext context) {
     this.context = context;
   }
@@ -52,46 +46,35 @@ public final class UnknownCordons implements Controller {
    */
   @Override
   public void everyTenSeconds() {
+    Ledger ledger = context.core().ledger;
     var found = new HashMap<String, SortedSet<String>>();
-    for (Cordons node : cordons()) {
-      SortedSet<String> unknown = new TreeSet<>(node.cordoned());
-      unknown.removeAll(node.gpus());
-      if (!unknown.isEmpty()) {
-        found.put(node.node(), unknown);
-        if (unknown.equals(last.get(node.node()))) {
-          write(node, unknown);
+    for (String node : ledger.nodes()) {
+      var unknown = new TreeSet<>(ledger.node(node).map(NodeFacts::cordoned).orElse(Set.of()));
+      if (unknown.isEmpty()) {
+        continue;
+      }
+      NodeGpus now = context.core().fits.nodeGpus(node, context.nowMs());
+      var gpus = now.gpus().stream().map(GpuView::uuid).collect(toCollection(TreeSet::new));
+      unknown.removeAll(gpus);
+      // The GPUs of a node that does not report are not known.
+      if (!unknown.isEmpty() && now.availability() == Availability.AVAILABLE) {
+        found.put(node, unknown);
+        if (unknown.equals(last.get(node))) {
+          write(node, unknown, gpus);
         }
       }
     }
     last = found;
   }
 
-  /** Returns the cordons of nodes that report; the GPUs of other nodes are not known. */
-  private List<Cordons> cordons() {
-    Ledger ledger = context.core().ledger;
-    var cordons = new ArrayList<Cordons>();
-    for (String node : ledger.nodes()) {
-      Set<String> cordoned = ledger.node(node).map(NodeFacts::cordoned).orElse(Set.of());
-      if (!cordoned.isEmpty()) {
-        ClusterView.NodeGpus now = context.core().fits.nodeGpus(node, context.nowMs());
-        if (now.availability() == NodeView.Availability.AVAILABLE) {
-          Set<String> gpus = now.gpus().stream().map(GpuView::uuid).collect(Collectors.toSet());
-          cordons.add(new Cordons(node, cordoned, gpus));
-        }
-      }
-    }
-    return cordons;
-  }
-
-  private void write(Cordons cordons, SortedSet<String> unknown) {
-    String node = cordons.node();
+  private void write(String node, SortedSet<String> unknown, SortedSet<String> gpus) {
     // Named by its content, so that neither another replica nor this one after a restart writes it
     // again.
     var id = Events.uuid(node + "/" + String.join(",", unknown));
     if (context.events().claim(node, id)) {
       String message =
           "the annotation %s names %s, and this node has no such GPU, so the annotation has no effect for it. The node's GPUs: %s."
-              .formatted(Names.CORDON_GPUS, names(unknown), names(new TreeSet<>(cordons.gpus())));
+              .formatted(Names.CORDON_GPUS, names(unknown), names(gpus));
       LOG.warn("node {}: {}", node, message);
       context
           .events()

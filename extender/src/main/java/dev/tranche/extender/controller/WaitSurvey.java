@@ -215,8 +215,7 @@ public final class WaitSurvey implements Controller {
 
   /** A pod for which others are evicted holds a GPU, and may lack something else. */
   private boolean waits(PodFacts pod) {
-    return pod.node() == null
-        && !pod.ended()
+    return pod.isPending()
         && !pod.preemption().terminating()
         && (pod.preemption().nominatedNode() != null || ledger.hold(pod.uid()).isEmpty());
   }

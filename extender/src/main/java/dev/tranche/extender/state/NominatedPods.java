@@ -71,7 +71,7 @@ public final class NominatedPods {
     String node =
         ledger
             .pod(uid)
-            .filter(pod -> pod.node() == null && !pod.ended())
+            .filter(PodFacts::isPending)
             .map(pod -> pod.preemption().nominatedNode())
             .orElse(null);
     Nominee known = nominees.get(uid);

@@ -55,7 +55,7 @@ public final class NominationPlanner {
       return;
     }
     List<Unplanned> unplanned = nominees.unplanned();
-    long nowMs = core.clockMs.getAsLong();
+    long nowMs = core.nowMs();
     turn.begin();
     try {
       for (Unplanned each : unplanned) {
@@ -74,7 +74,7 @@ public final class NominationPlanner {
       // The hold elsewhere may expire: the pod then needs the GPUs of its nominated node again.
       return;
     }
-    boolean late = core.clockMs.getAsLong() - nominee.sinceMs >= Timing.DEFAULT.nominatedMs();
+    boolean late = core.nowMs() - nominee.sinceMs >= Timing.DEFAULT.nominatedMs();
     nominee.planDone = elsewhere.isPresent() || late;
     if (nominee.planDone || tried(nominee.node).equals(nominee.tried)) {
       return;
@@ -130,7 +130,7 @@ public final class NominationPlanner {
       return Optional.empty();
     }
     var candidates =
-        Candidates.of(ledger, pod, node, core.clockMs.getAsLong()).stream()
+        Candidates.of(ledger, pod, node, core.nowMs()).stream()
             .filter(candidate -> !terminating.contains(candidate.pod().uid()))
             .toList();
     Trials trials = attempt.trials();

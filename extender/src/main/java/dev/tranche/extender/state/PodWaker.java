@@ -46,7 +46,7 @@ public final class PodWaker {
   /** Runs one turn; must be called after the Ledger has applied what is due. */
   public void tick() {
     if (readiness.notDeciding().or(readiness::awaitingFirstReports).isEmpty()) {
-      wakeAllOnce(core.clockMs.getAsLong());
+      wakeAllOnce(core.nowMs());
     } else {
       firstWakeDue = true;
       firstWake = null;

@@ -105,7 +105,7 @@ public final class StateWriter {
   private Future<Void> carryOut(Event event) {
     core.packing.apply(event);
     var acks = new ArrayList<Future<Void>>(1);
-    for (Decision decision : core.ledger.apply(event, core.clockMs.getAsLong())) {
+    for (Decision decision : core.ledger.apply(event, core.nowMs())) {
       try {
         carryOut(decision, acks);
       } catch (RuntimeException bug) {
@@ -132,7 +132,7 @@ public final class StateWriter {
               actual);
         }
       }
-      case Decision.CheckPod check -> podChecks.check(check, core.clockMs.getAsLong(), this::apply);
+      case Decision.CheckPod check -> podChecks.check(check, core.nowMs(), this::apply);
       case Decision.BackedOff(String node, long forMs) ->
           LOG.warn(
               "node {} does not acknowledge assignments; it gets no pods for {} s",
@@ -145,7 +145,7 @@ public final class StateWriter {
   }
 
   private Future<Void> assign(String node, Assignment assignment) {
-    long sentAtMs = core.clockMs.getAsLong();
+    long sentAtMs = core.nowMs();
     return nodes
         .assign(node, assignment)
         .onSuccess(acknowledged -> apply(new Event.Acknowledged(node)))

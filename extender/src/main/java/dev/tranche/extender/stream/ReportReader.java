@@ -14,6 +14,7 @@ import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.ledger.GpuFacts;
 import dev.tranche.extender.ledger.Limited;
 import dev.tranche.extender.ledger.NodeState;
+import dev.tranche.extender.ledger.NodeState.Grant;
 import dev.tranche.extender.load.GpuActivity;
 import dev.tranche.extender.load.LoadReading;
 import dev.tranche.extender.placement.Placement;
@@ -260,10 +261,10 @@ public final class ReportReader {
   }
 
   /** A pod that has replicas of several R on a GPU counts as if all were the largest ones. */
-  private static Map<String, Map<String, NodeState.Grant>> grants(NodeReport report) {
+  private static Map<String, Map<String, Grant>> grants(NodeReport report) {
     var gpus = new HashMap<String, Gpu>();
     report.getGpusList().forEach(gpu -> gpus.putIfAbsent(gpu.getUuid(), gpu));
-    var byPod = new HashMap<String, Map<String, NodeState.Grant>>();
+    var byPod = new HashMap<String, Map<String, Grant>>();
     for (Holding holding : report.getHoldingsList()) {
       if (holding.getReplicasPerGpu() != 0) {
         var uuids =
@@ -272,20 +273,20 @@ public final class ReportReader {
         for (String id : holding.getDeviceIdsList()) {
           String uuid = ReplicaId.uuidOf(id);
           var grant = grant(holding, gpus.get(uuid));
-          uuids.merge(uuid, grant, NodeState.Grant::orLarger);
+          uuids.merge(uuid, grant, Grant::orLarger);
         }
       }
     }
     return byPod;
   }
 
-  private static NodeState.Grant grant(Holding holding, @Nullable Gpu gpu) {
+  private static Grant grant(Holding holding, @Nullable Gpu gpu) {
     int of = count(holding.getReplicasPerGpu());
     boolean current =
         gpu != null
             && of == Math.max(1, gpu.getReplicas())
             && holding.getResource().equals(gpu.getResource());
-    return new NodeState.Grant(of, !current);
+    return new Grant(of, !current);
   }
 
   private static Assignment assignment(dev.tranche.api.node.Assignment echo) {

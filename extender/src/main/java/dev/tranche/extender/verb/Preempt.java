@@ -141,7 +141,7 @@ public final class Preempt {
     if (pod.servedByOthers()) {
       return Future.succeededFuture(PodsOfOthers.preempt(ledger, offered));
     }
-    long askedMs = core.clockMs.getAsLong();
+    long askedMs = core.nowMs();
     Future<Answer> answer =
         previous
             .transform(done -> allKnown())
@@ -163,12 +163,12 @@ public final class Preempt {
    */
   private Future<Long> allKnown() {
     Promise<Long> promise = Promise.promise();
-    lookAgain(core.clockMs.getAsLong(), promise);
+    lookAgain(core.nowMs(), promise);
     return promise.future();
   }
 
   private void lookAgain(long sinceMs, Promise<Long> promise) {
-    long nowMs = core.clockMs.getAsLong();
+    long nowMs = core.nowMs();
     long waitedMs = nowMs - sinceMs;
     boolean settled = unknown().isEmpty() || state.readiness.leadershipMissing();
     if (settled) {
@@ -200,7 +200,7 @@ public final class Preempt {
     private final PodFacts pod;
     private final Map<String, VictimUids> offered;
     private final long untilMs;
-    private final long nowMs = core.clockMs.getAsLong();
+    private final long nowMs = core.nowMs();
     private final Turn turn = new Turn(core.clockMs);
     private final Budgets budgets = core.budgets.budgets(turn);
     private final Trials trials;
@@ -273,7 +273,7 @@ public final class Preempt {
     }
 
     private boolean late() {
-      return core.clockMs.getAsLong() > untilMs;
+      return core.nowMs() > untilMs;
     }
 
     private boolean hasChanged(Map.Entry<String, NodePlan> plan) {

@@ -243,7 +243,7 @@ final class RenderingTest {
         null,
         "a",
         7,
-        List.of(new GpuShare("a0", 0, 3, 10)),
+        List.of(new GpuShare("a0", 0, 3, 10, null)),
         new CandidateNodes(List.of(), 2, List.of(), 1, List.of(new NodeCount("full", 1))),
         List.of(new NodeCount("by its taints", 4)),
         4,

@@ -144,7 +144,7 @@ public final class FakeWorld implements NodePlugins, ApiServer {
     this.metrics = new ExtenderMetrics(registry);
     this.failures = metrics.failures;
     var timing = Timing.DEFAULT;
-    var settings = new SchedulingCore.Settings(timing, policy, guard, 15_000, timing.halfLifeMs());
+    var settings = new SchedulingCore.Settings(timing, policy, guard, 15_000);
     // Its clock counts from 1970.
     this.core =
         new SchedulingCore(

@@ -48,18 +48,9 @@ public final class SchedulingCore {
    *
    * @param policy of pods that name none
    * @param loadStaleAfterMs how old a measurement may be to count
-   * @param halfLifeMs of the mean of a pod's use
    */
   public record Settings(
-      Timing timing,
-      Policy policy,
-      MemoryGuard memoryGuard,
-      long loadStaleAfterMs,
-      double halfLifeMs) {
-    public Settings(Timing timing, Policy policy, MemoryGuard memoryGuard, long loadStaleAfterMs) {
-      this(timing, policy, memoryGuard, loadStaleAfterMs, timing.halfLifeMs());
-    }
-  }
+      Timing timing, Policy policy, MemoryGuard memoryGuard, long loadStaleAfterMs) {}
 
   public SchedulingCore(
       Settings settings, LongSupplier clockMs, LongUnaryOperator toClock, NodeFailures failures) {
@@ -67,13 +58,16 @@ public final class SchedulingCore {
     this.clockMs = clockMs;
     this.toClock = toClock;
     this.ledger = new Ledger(timing, toClock);
-    this.loads =
-        new LoadCache(settings.loadStaleAfterMs(), settings.halfLifeMs(), timing.newcomerMs());
+    this.loads = new LoadCache(settings.loadStaleAfterMs(), timing);
     this.cluster = new ClusterView(ledger, loads, timing, settings.memoryGuard(), failures);
     this.fits = new NodeFitCache(ledger, loads, cluster);
     this.evaluator = new NodeEvaluator(ledger, cluster, fits, settings.policy(), clockMs);
     this.packing = new PackedPolicy(failures);
     this.explanations = new Explanations(ledger::gone);
     this.inspector = new Inspector(ledger, loads, fits);
+  }
+
+  public long nowMs() {
+    return clockMs.getAsLong();
   }
 }

@@ -3,7 +3,7 @@ package dev.tranche.extender.explain;
 import dev.tranche.extender.ledger.CamelCase;
 import dev.tranche.extender.ledger.Hold;
 import dev.tranche.extender.ledger.Limited;
-import dev.tranche.extender.ledger.NodeView;
+import dev.tranche.extender.ledger.NodeView.Availability;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.load.LoadReading;
 import dev.tranche.extender.placement.GpuView;
@@ -45,11 +45,7 @@ public record Inspection(
    * @param at when this snapshot of the node was taken; it is reused while the node stays the same
    */
   public record Node(
-      String name,
-      NodeView.Availability availability,
-      List<Gpu> gpus,
-      List<Hold> unplaced,
-      Instant at) {}
+      String name, Availability availability, List<Gpu> gpus, List<Hold> unplaced, Instant at) {}
 
   /**
    * @param ageMs age of the last reading when the node was read; -1 without one

@@ -5,10 +5,11 @@ import dev.tranche.extender.ledger.GpuFacts;
 import dev.tranche.extender.ledger.Hold;
 import dev.tranche.extender.ledger.Ledger;
 import dev.tranche.extender.ledger.NodeView;
+import dev.tranche.extender.ledger.NodeView.Availability;
 import dev.tranche.extender.load.LoadCache;
 import dev.tranche.extender.load.LoadReading;
 import dev.tranche.extender.placement.GpuView;
-import dev.tranche.extender.snapshot.ClusterView;
+import dev.tranche.extender.snapshot.ClusterView.NodeGpus;
 import dev.tranche.extender.snapshot.NodeFitCache;
 import java.time.Duration;
 import java.time.Instant;
@@ -62,7 +63,7 @@ public final class Inspector {
       Inspection.Node node,
       long ledgerVersion,
       long loadsVersion,
-      ClusterView.NodeGpus nodeGpus,
+      NodeGpus nodeGpus,
       Map<Stage, Integer> holdsByStage) {
     /** Returns since when pods have been idle, by uuid and uid. */
     Map<String, Map<String, Instant>> idleSince() {
@@ -77,8 +78,7 @@ public final class Inspector {
 
     /** Does not compare holds: a change of them changes the Ledger's version of the node. */
     @SuppressWarnings("ReferenceEquality")
-    boolean isCurrent(
-        long ledgerVersionNow, long loadsVersionNow, ClusterView.NodeGpus nodeGpusNow) {
+    boolean isCurrent(long ledgerVersionNow, long loadsVersionNow, NodeGpus nodeGpusNow) {
       return ledgerVersion == ledgerVersionNow
           && loadsVersion == loadsVersionNow
           && nodeGpus == nodeGpusNow;
@@ -125,7 +125,7 @@ public final class Inspector {
   }
 
   private CachedNode refresh(String name, Instant at, long nowMs) {
-    ClusterView.NodeGpus nodeGpus = evaluations.nodeGpus(name, nowMs);
+    NodeGpus nodeGpus = evaluations.nodeGpus(name, nowMs);
     long ledgerVersion = ledger.version(name);
     long loadsVersion = loads.version(name);
     @Nullable CachedNode known = cachedNodes.get(name);
@@ -149,12 +149,12 @@ public final class Inspector {
 
   private Inspection.Node node(
       String name,
-      ClusterView.NodeGpus nodeGpus,
+      NodeGpus nodeGpus,
       List<Hold> holds,
       Instant at,
       long nowMs,
       Map<String, Map<String, Instant>> idleBefore) {
-    if (nodeGpus.availability() == NodeView.Availability.FAILED) {
+    if (nodeGpus.availability() == Availability.FAILED) {
       return new Inspection.Node(name, nodeGpus.availability(), List.of(), List.of(), at);
     }
     NodeView view = ledger.view(name, hold -> true, nowMs);

@@ -14,7 +14,7 @@ import dev.tranche.extender.score.Scores;
 import dev.tranche.extender.score.packing.HostRequest;
 import dev.tranche.extender.selection.Exclusion;
 import dev.tranche.extender.selection.NodeFilter;
-import dev.tranche.extender.snapshot.ClusterView;
+import dev.tranche.extender.snapshot.ClusterView.NodeGpus;
 import dev.tranche.extender.snapshot.NodeEvaluator;
 import dev.tranche.extender.snapshot.NodeFit;
 import dev.tranche.extender.snapshot.NodeSnapshot;
@@ -185,7 +185,7 @@ public record WhatIf(
     private void assume(Place place, int number) {
       String node = place.fit().node();
       List<Hold> held = assumed.computeIfAbsent(node, none -> new ArrayList<>());
-      ClusterView.NodeGpus gpus =
+      NodeGpus gpus =
           loop.call(
               () -> {
                 ledger

@@ -56,7 +56,7 @@ public final class Acknowledgements {
       // None is left out, so nothing doubles.
       entry.acks.acknowledged();
     }
-    long ms = entry.acks.failed(sentAtMs, step.nowMs());
+    long ms = entry.acks.failed(sentAtMs, step.nowMs);
     if (ms > 0) {
       failing.add(entry);
       review(step);
@@ -74,15 +74,15 @@ public final class Acknowledgements {
 
   /** Applies the time that has passed, and what all nodes together say. */
   private void review(Transition step) {
-    failing.forEach(entry -> entry.acks.forgetIfOld(step.nowMs()));
+    failing.forEach(entry -> entry.acks.forgetIfOld(step.nowMs));
     List<NodeEntry> before = List.copyOf(failing);
     failing.removeIf(e -> !e.acks.failing() || ledgerState.nodes.get(e.name) != e);
     long live = ledgerState.nodes.values().stream().filter(entry -> entry.live).count();
-    long liveFailing = failing.stream().filter(e -> e.live && e.acks.recent(step.nowMs())).count();
+    long liveFailing = failing.stream().filter(e -> e.live && e.acks.recent(step.nowMs)).count();
     boolean most = 2 * liveFailing > live;
     mostFail = most && liveFailing >= FAILING_MIN;
     for (NodeEntry entry : before) {
-      boolean now = !most && entry.acks.active(step.nowMs());
+      boolean now = !most && entry.acks.active(step.nowMs);
       if (entry.backedOff != now) {
         step.beforeChange(entry);
         entry.backedOff = now;

@@ -1,5 +1,6 @@
 package dev.tranche.extender.ledger;
 
+import dev.tranche.extender.ledger.PlacementReader.Found;
 import dev.tranche.extender.placement.Placement;
 import java.util.Map;
 import java.util.Optional;
@@ -155,7 +156,7 @@ public record Hold(
    * Returns whether the hold keeps its placement. Our own placement is more precise than an
    * annotation that names the same GPUs.
    */
-  boolean agreesWith(Optional<PlacementReader.Found> claimed) {
+  boolean agreesWith(Optional<Found> claimed) {
     if (placement == null || claimed.isEmpty()) {
       return placement != null;
     }

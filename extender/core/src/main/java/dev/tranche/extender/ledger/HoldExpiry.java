@@ -1,5 +1,6 @@
 package dev.tranche.extender.ledger;
 
+import dev.tranche.extender.ledger.Nominations.Plan;
 import java.util.Collections;
 import java.util.Iterator;
 import java.util.List;
@@ -32,7 +33,7 @@ final class HoldExpiry {
   }
 
   void tick(Transition step) {
-    ledgerState.forgetGone(step.nowMs());
+    ledgerState.forgetGone(step.nowMs);
     acknowledgements.tick(step);
     if (!left.hasNext()) {
       left = List.copyOf(ledgerState.nodes.values()).iterator();
@@ -53,10 +54,10 @@ final class HoldExpiry {
       return;
     }
     if (!entry.ended.isEmpty()
-        && entry.ended.values().removeIf(ended -> ended.listedUntilMs() <= step.nowMs())) {
+        && entry.ended.values().removeIf(ended -> ended.listedUntilMs() <= step.nowMs)) {
       entry.changed();
     }
-    if (entry.expiresFromMs <= step.nowMs()) {
+    if (entry.expiresFromMs <= step.nowMs) {
       expire(step, entry);
     }
     ledgerState.forget(entry);
@@ -72,14 +73,14 @@ final class HoldExpiry {
   }
 
   private void expireIfDue(Transition step, NodeEntry entry, Hold hold) {
-    if (hold.expiresAtMs() <= step.nowMs()) {
+    if (hold.expiresAtMs() <= step.nowMs) {
       if (!hold.isTentative() || entry.echoed.containsKey(hold.uid())) {
         reports.check(step, entry, hold.uid(), hold.key());
         return;
       }
-      Nominations.Plan plan = nominations.current(hold.uid(), step.nowMs()).orElse(null);
-      if (plan != null && terminatingPods.haveGpusOf(hold, entry.holds.values(), step.nowMs())) {
-        ledgerState.put(hold.until(nominations.expiryMs(plan, step.nowMs())));
+      Plan plan = nominations.current(hold.uid(), step.nowMs).orElse(null);
+      if (plan != null && terminatingPods.haveGpusOf(hold, entry.holds.values(), step.nowMs)) {
+        ledgerState.put(hold.until(nominations.expiryMs(plan, step.nowMs)));
         return;
       }
       nominations.remove(hold.uid());

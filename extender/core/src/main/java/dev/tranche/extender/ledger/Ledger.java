@@ -2,6 +2,7 @@ package dev.tranche.extender.ledger;
 
 import dev.tranche.extender.invariant.ObservedCluster;
 import dev.tranche.extender.ledger.Hold.Stage;
+import dev.tranche.extender.ledger.Nominations.Plan;
 import dev.tranche.extender.placement.Placement;
 import java.util.Collection;
 import java.util.Collections;
@@ -141,10 +142,10 @@ public final class Ledger {
       terminatingPods.remove(pod.uid());
       ledgerState.leaveOut(step, pod);
     } else if (pod.preemption().terminating()) {
-      terminatingPods.add(pod, step.nowMs());
+      terminatingPods.add(pod, step.nowMs);
     }
     if (pod.ended()) {
-      long listedUntilMs = kept ? untilMs : step.nowMs() + timing.tombstoneMs();
+      long listedUntilMs = kept ? untilMs : step.nowMs + timing.tombstoneMs();
       end(step, pod.uid(), pod.key(), pod.node(), listedUntilMs);
     } else if (kept && pod.node() != null) {
       nominations.remove(pod.uid());
@@ -161,8 +162,8 @@ public final class Ledger {
       holder.started(uid);
     }
     String node = holder != null ? holder.name : pod == null ? null : pod.node();
-    ledgerState.ignore(uid, step.nowMs());
-    end(step, uid, key, node, step.nowMs() + timing.tombstoneMs());
+    ledgerState.ignore(uid, step.nowMs);
+    end(step, uid, key, node, step.nowMs + timing.tombstoneMs());
   }
 
   /**
@@ -182,7 +183,7 @@ public final class Ledger {
     PodFacts known = ledgerState.pods.get(uid);
     boolean ended = known != null && known.ended();
     if (!ended && (pod.ended() || pod.node() != null)) {
-      podSeen(step, pod, step.nowMs() + timing.unknownBindMs());
+      podSeen(step, pod, step.nowMs + timing.unknownBindMs());
       known = ledgerState.pods.get(uid);
     }
     Hold hold = ledgerState.hold(uid).orElse(null);
@@ -219,7 +220,7 @@ public final class Ledger {
 
   /** Applies kube-scheduler's nomination of an offered node, of another one, or of none. */
   private void applyNomination(Transition step, @Nullable PodFacts before, PodFacts pod) {
-    Nominations.Plan plan = nominations.current(pod.uid(), step.nowMs()).orElse(null);
+    Plan plan = nominations.current(pod.uid(), step.nowMs).orElse(null);
     String node = pod.preemption().nominatedNode();
     if (plan == null || ledgerState.boundOrBinding(pod.uid())) {
       return;
@@ -228,8 +229,8 @@ public final class Ledger {
     if (node != null && place != null) {
       Hold held = ledgerState.hold(pod.uid()).filter(h -> h.node().equals(node)).orElse(null);
       Hold kept = held != null ? held : reserved(step, pod, node, place);
-      long sinceMs = node.equals(plan.node()) ? plan.sinceMs() : step.nowMs();
-      var nominated = new Nominations.Plan(plan.places(), node, sinceMs);
+      long sinceMs = node.equals(plan.node()) ? plan.sinceMs() : step.nowMs;
+      var nominated = new Plan(plan.places(), node, sinceMs);
       ledgerState.put(kept.until(nominations.endMs(nominated)));
       nominations.put(pod.uid(), nominated);
     } else if (node != null) {
@@ -238,7 +239,7 @@ public final class Ledger {
     } else if (before != null && before.preemption().nominatedNode() != null) {
       // An error that we return clears the nomination, too (clearNominatedNode), while the victims
       // are still terminating.
-      long untilMs = nominations.expiryMs(plan, step.nowMs());
+      long untilMs = nominations.expiryMs(plan, step.nowMs);
       ledgerState.hold(pod.uid()).ifPresent(held -> ledgerState.put(held.until(untilMs)));
     }
   }
@@ -253,7 +254,7 @@ public final class Ledger {
       return;
     }
     step.beforeChange(entry);
-    entry.ended.put(key, new NodeEntry.Ended(step.nowMs(), listedUntilMs));
+    entry.ended.put(key, new NodeEntry.Ended(step.nowMs, listedUntilMs));
     // The next pod of that name must not be taken for this one.
     entry.state = entry.state == null ? null : entry.state.without(key);
     ledgerState.drop(step, uid);
@@ -276,11 +277,11 @@ public final class Ledger {
       ledgerState.drop(step, pod.uid());
     }
     step.beforeChange(entry);
-    Hold bound = ledgerState.bound(pod, entry, hold, step.nowMs(), untilMs);
+    Hold bound = ledgerState.bound(pod, entry, hold, step.nowMs, untilMs);
     boolean startsNow = before != null && !before.running() && pod.running();
     if (startsNow && !bound.confirmed() && entry.echoes(pod.uid())) {
       // Kubelet lists from now on show this pod, even while the node still keeps its assignment.
-      bound = bound.withListsCountFromMs(step.nowMs());
+      bound = bound.withListsCountFromMs(step.nowMs);
     }
     ledgerState.put(bound);
     reports.resendIfDue(step, entry, reports.readBack(step, entry, bound));
@@ -311,11 +312,11 @@ public final class Ledger {
       return;
     }
     Hold hold = reserved(step, pod, node, placement);
-    Nominations.Plan plan = nominations.current(pod.uid(), step.nowMs()).orElse(null);
+    Plan plan = nominations.current(pod.uid(), step.nowMs).orElse(null);
     if (plan != null && plan.node().equals(node)) {
       // A pod that no watch shows may be gone, and then nothing else ends its hold.
       boolean shown = ledgerState.pods.get(pod.uid()) != null;
-      long untilMs = shown ? nominations.endMs(plan) : nominations.expiryMs(plan, step.nowMs());
+      long untilMs = shown ? nominations.endMs(plan) : nominations.expiryMs(plan, step.nowMs);
       ledgerState.put(hold.until(untilMs));
     } else {
       nominations.remove(pod.uid());
@@ -331,7 +332,7 @@ public final class Ledger {
     ledgerState.drop(step, pod.uid());
     NodeEntry entry = ledgerState.entry(node);
     step.beforeChange(entry);
-    Hold hold = ledgerState.tentative(pod, entry, placement, step.nowMs());
+    Hold hold = ledgerState.tentative(pod, entry, placement, step.nowMs);
     ledgerState.put(hold);
     return hold;
   }
@@ -342,9 +343,9 @@ public final class Ledger {
     if (entry == null || hold == null || ledgerState.boundOrBinding(uid)) {
       return;
     }
-    Nominations.Plan plan = nominations.current(uid, step.nowMs()).orElse(null);
+    Plan plan = nominations.current(uid, step.nowMs).orElse(null);
     if (plan != null) {
-      long expiryMs = nominations.expiryMs(plan, step.nowMs());
+      long expiryMs = nominations.expiryMs(plan, step.nowMs);
       ledgerState.put(hold.until(Math.max(hold.expiresAtMs(), expiryMs)));
       return;
     }
@@ -360,13 +361,13 @@ public final class Ledger {
     }
     long sinceMs =
         nominations
-            .current(pod.uid(), step.nowMs())
+            .current(pod.uid(), step.nowMs)
             .filter(plan -> plan.node().equals(expected))
-            .map(Nominations.Plan::sinceMs)
-            .orElse(step.nowMs());
-    var plan = new Nominations.Plan(places, expected, sinceMs);
+            .map(Plan::sinceMs)
+            .orElse(step.nowMs);
+    var plan = new Plan(places, expected, sinceMs);
     Hold hold = reserved(step, pod, expected, place);
-    ledgerState.put(hold.until(nominations.expiryMs(plan, step.nowMs())));
+    ledgerState.put(hold.until(nominations.expiryMs(plan, step.nowMs)));
     nominations.put(pod.uid(), plan).ifPresent(evicted -> release(step, evicted));
   }
 
@@ -375,15 +376,15 @@ public final class Ledger {
       return;
     }
     nominations.remove(pod.uid());
-    Hold hold = reserved(step, pod, node, placement).at(Stage.BINDING, step.nowMs(), Hold.NEVER);
+    Hold hold = reserved(step, pod, node, placement).at(Stage.BINDING, step.nowMs, Hold.NEVER);
     ledgerState.put(hold);
     step.emit(new Decision.Assign(node, hold.assignment(pod.memoryLimits())));
   }
 
   private void bindDone(Transition step, String uid) {
     // The informer will show it; if it never does, the pod was deleted before we looked.
-    long until = step.nowMs() + timing.unknownBindMs();
-    binding(uid).ifPresent(hold -> ledgerState.put(hold.at(Stage.BOUND, step.nowMs(), until)));
+    long until = step.nowMs + timing.unknownBindMs();
+    binding(uid).ifPresent(hold -> ledgerState.put(hold.at(Stage.BOUND, step.nowMs, until)));
   }
 
   private void bindFailed(Transition step, String uid) {
@@ -393,7 +394,7 @@ public final class Ledger {
   }
 
   private void bindUnknown(Transition step, String uid) {
-    long until = step.nowMs() + timing.unknownBindMs();
+    long until = step.nowMs + timing.unknownBindMs();
     binding(uid).ifPresent(hold -> ledgerState.put(hold.until(until)));
   }
 

@@ -1,6 +1,7 @@
 package dev.tranche.extender.ledger;
 
 import dev.tranche.extender.ledger.Hold.Stage;
+import dev.tranche.extender.ledger.PlacementReader.Found;
 import dev.tranche.extender.placement.Placement;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -64,11 +65,11 @@ final class LedgerState {
   Hold bound(PodFacts pod, NodeEntry entry, @Nullable Hold before, long nowMs, long untilMs) {
     Hold bound = before != null && before.isBound() ? before : null;
     long expiresAtMs = bound == null ? untilMs : Math.max(bound.expiresAtMs(), untilMs);
-    Optional<PlacementReader.Found> claimed = entry.claimedPlacement(pod);
+    Optional<Found> claimed = entry.claimedPlacement(pod);
     if (before != null && (before.confirmed() || before.agreesWith(claimed))) {
       return bound == null ? before.at(Stage.BOUND, nowMs, expiresAtMs) : bound.until(expiresAtMs);
     }
-    PlacementReader.Found found = claimed.orElse(null);
+    Found found = claimed.orElse(null);
     return new Hold(
         pod.uid(),
         pod.key(),
@@ -166,7 +167,7 @@ final class LedgerState {
       entry.started(pod.uid());
     }
     if (pod.ended()) {
-      ignore(pod.uid(), step.nowMs());
+      ignore(pod.uid(), step.nowMs);
     }
   }
 

@@ -1,7 +1,9 @@
 package dev.tranche.extender.ledger;
 
 import dev.tranche.api.GpuPart;
+import dev.tranche.extender.ledger.NodeState.Grant;
 import dev.tranche.extender.ledger.NodeView.Availability;
+import dev.tranche.extender.ledger.PlacementReader.Found;
 import dev.tranche.extender.placement.Placement;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -291,7 +293,7 @@ final class NodeEntry {
         .orElseGet(
             () ->
                 annotated(pod)
-                    .map(PlacementReader.Found::replicasPerGpu)
+                    .map(Found::replicasPerGpu)
                     .filter(written -> written > 0)
                     .or(() -> echo(pod.uid()).map(Assignment::replicasPerGpu))
                     .orElse(0));
@@ -304,14 +306,14 @@ final class NodeEntry {
   }
 
   /** Returns the placement by the pod's annotation, or else by the node's echo. */
-  Optional<PlacementReader.Found> claimedPlacement(PodFacts pod) {
-    Optional<PlacementReader.Found> annotated = annotated(pod);
-    if (annotated.filter(PlacementReader.Found::exact).isPresent()) {
+  Optional<Found> claimedPlacement(PodFacts pod) {
+    Optional<Found> annotated = annotated(pod);
+    if (annotated.filter(Found::exact).isPresent()) {
       return annotated;
     }
     // The annotation of a split init container names only the GPUs; the echo tells how they are
     // used.
-    Optional<PlacementReader.Found> echoed =
+    Optional<Found> echoed =
         echoed(pod).filter(e -> annotated.isEmpty() || e.onTheGpusOf(annotated.get()));
     return echoed.or(() -> annotated);
   }
@@ -320,7 +322,7 @@ final class NodeEntry {
    * Reads the pod's annotation. A plain request cannot be divided into shares before its node has
    * reported R.
    */
-  private Optional<PlacementReader.Found> annotated(PodFacts pod) {
+  private Optional<Found> annotated(PodFacts pod) {
     return state == null && pod.stampedReplicas().isEmpty()
         ? Optional.empty()
         : PlacementReader.byAnnotation(pod, replicasPerGpu(pod.resource()));
@@ -330,9 +332,8 @@ final class NodeEntry {
     return echoes.containsKey(uid);
   }
 
-  private Optional<PlacementReader.Found> echoed(PodFacts pod) {
-    return echo(pod.uid())
-        .map(echo -> new PlacementReader.Found(echo.placement(), true, echo.replicasPerGpu()));
+  private Optional<Found> echoed(PodFacts pod) {
+    return echo(pod.uid()).map(echo -> new Found(echo.placement(), true, echo.replicasPerGpu()));
   }
 
   private Optional<Assignment> echo(String uid) {
@@ -415,10 +416,10 @@ final class NodeEntry {
     return new NodeView.Gpu(
         gpu,
         cordoned,
-        use.held(),
+        use.held,
         use.earlier(),
         use.withheld(withheldForOthers(gpu, unknown)),
-        use.unknown() + unplaced,
+        use.unknown + unplaced,
         clients,
         young);
   }
@@ -440,7 +441,7 @@ final class NodeEntry {
         state == null
             ? Set.of()
             : state.grants().getOrDefault(hold.key(), Map.of()).values().stream()
-                .map(NodeState.Grant::of)
+                .map(Grant::of)
                 .collect(Collectors.toSet());
     return counts.size() == 1 ? counts.iterator().next() : 0;
   }
@@ -475,7 +476,7 @@ final class NodeEntry {
   }
 
   /** What one container of a pod that only the kubelet knows holds of a GPU. */
-  private record Listed(int replicas, NodeState.Grant grant) {}
+  private record Listed(int replicas, Grant grant) {}
 
   /** Returns what pods use, per uuid, that no informer has shown here yet. */
   private Map<String, List<Listed>> unknownUse() {
@@ -514,7 +515,7 @@ final class NodeEntry {
               boolean earlier = of > 0 && gpu(uuid).filter(gpu -> gpu.replicas() != of).isPresent();
               byUuid
                   .computeIfAbsent(uuid, u -> new ArrayList<>())
-                  .add(new Listed(n, new NodeState.Grant(of, earlier)));
+                  .add(new Listed(n, new Grant(of, earlier)));
             });
   }
 

@@ -2,6 +2,7 @@ package dev.tranche.extender.ledger;
 
 import dev.tranche.api.GpuPart;
 import dev.tranche.extender.invariant.ObservedCluster;
+import dev.tranche.extender.ledger.PlacementReader.Found;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -109,7 +110,7 @@ final class NodeObserver {
     if (pod.node() == null) {
       return Map.of();
     }
-    PlacementReader.Found found =
+    Found found =
         PlacementReader.byAnnotation(pod, entry.replicasPerGpu(pod.resource())).orElse(null);
     if (found == null) {
       return Map.of();

@@ -158,6 +158,11 @@ public record PodFacts(
     return !servedByOthers() || node != null;
   }
 
+  /** Returns whether it is on no node yet. */
+  public boolean isPending() {
+    return node == null && !ended;
+  }
+
   /** Returns the R that the webhook has written on the pod; empty for a plain request. */
   public OptionalInt stampedReplicas() {
     String stamp = annotations.get(Names.REPLICAS_PER_GPU);

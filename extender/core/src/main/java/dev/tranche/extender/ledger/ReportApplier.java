@@ -1,5 +1,6 @@
 package dev.tranche.extender.ledger;
 
+import dev.tranche.extender.ledger.PlacementReader.Found;
 import dev.tranche.extender.placement.Placement;
 import java.util.List;
 import java.util.Map;
@@ -33,7 +34,7 @@ final class ReportApplier {
   }
 
   void reported(Transition step, NodeEntry entry, NodeState state, OptionalLong listAgeMs) {
-    if (!entry.repeatsLastReport(state, listAgeMs, step.nowMs())) {
+    if (!entry.repeatsLastReport(state, listAgeMs, step.nowMs)) {
       apply(step, entry, state, listAgeMs);
     }
     unstartedPods.reported(step, entry);
@@ -41,7 +42,7 @@ final class ReportApplier {
 
   private void apply(Transition step, NodeEntry entry, NodeState state, OptionalLong listAgeMs) {
     step.beforeChange(entry);
-    boolean opened = entry.applyReport(state, listAgeMs, step.nowMs());
+    boolean opened = entry.applyReport(state, listAgeMs, step.nowMs);
     if (opened) {
       ledgerState.pods.nodeKnown(entry.holds.keySet());
     }
@@ -66,7 +67,7 @@ final class ReportApplier {
   void resendIfDue(Transition step, NodeEntry entry, Hold hold) {
     PodFacts pod = ledgerState.pods.get(hold.uid());
     boolean waits = pod == null || (!pod.running() && pod.listed());
-    if (waits && !hold.isTentative() && entry.markResentIfDue(hold, step.nowMs())) {
+    if (waits && !hold.isTentative() && entry.markResentIfDue(hold, step.nowMs)) {
       Map<String, Long> limits = pod == null ? Map.of() : pod.memoryLimits();
       step.emit(new Decision.Assign(entry.name, hold.assignment(limits)));
     }
@@ -81,7 +82,7 @@ final class ReportApplier {
     if (pod == null || hold.confirmed() || !hold.isBound()) {
       return hold;
     }
-    Optional<PlacementReader.Found> claimed =
+    Optional<Found> claimed =
         entry.claimedPlacement(pod).filter(s -> s.exact() || hold.placement() == null);
     if (claimed.isEmpty() || claimed.get().placement().held().equals(hold.held())) {
       return hold;
@@ -142,19 +143,19 @@ final class ReportApplier {
               echo.resource(),
               echo.placement(),
               echo.replicasPerGpu(),
-              step.nowMs(),
-              step.nowMs() + timing.tentativeMs());
+              step.nowMs,
+              step.nowMs + timing.tentativeMs());
       ledgerState.put(hold);
     }
     if (!hold.isTentative()) {
       return;
     }
-    long sinceMs = ledgerState.echoedSinceMs(entry, uid, step.nowMs());
-    long untilMs = Math.min(step.nowMs() + timing.tentativeMs(), sinceMs + timing.unknownBindMs());
+    long sinceMs = ledgerState.echoedSinceMs(entry, uid, step.nowMs);
+    long untilMs = Math.min(step.nowMs + timing.tentativeMs(), sinceMs + timing.unknownBindMs());
     if (untilMs > hold.expiresAtMs()) {
       ledgerState.put(hold.until(untilMs));
     }
-    if (pod == null && step.nowMs() - sinceMs >= UNKNOWN_POD_MS) {
+    if (pod == null && step.nowMs - sinceMs >= UNKNOWN_POD_MS) {
       // Perhaps no watch has shown the pod's deletion.
       check(step, entry, uid, echo.key());
     }
@@ -164,8 +165,8 @@ final class ReportApplier {
    * Has the API server asked about a pod; rate limited, and only once the informers have synced.
    */
   void check(Transition step, NodeEntry entry, String uid, String key) {
-    if (synced && step.nowMs() >= entry.checks.getOrDefault(uid, step.nowMs())) {
-      entry.checks.put(uid, step.nowMs() + CHECK_EVERY_MS);
+    if (synced && step.nowMs >= entry.checks.getOrDefault(uid, step.nowMs)) {
+      entry.checks.put(uid, step.nowMs + CHECK_EVERY_MS);
       step.emit(new Decision.CheckPod(entry.name, uid, key));
     }
   }

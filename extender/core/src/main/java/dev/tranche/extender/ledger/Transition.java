@@ -10,16 +10,12 @@ import org.jspecify.annotations.Nullable;
  * The processing of one event: its time, its decisions, and the free capacity of nodes before it.
  */
 final class Transition {
-  private final long nowMs;
+  final long nowMs;
   private final List<Decision> decisions = new ArrayList<>();
   private final Map<NodeEntry, Map<String, NodeView.Gpu>> before = new LinkedHashMap<>();
 
   Transition(long nowMs) {
     this.nowMs = nowMs;
-  }
-
-  long nowMs() {
-    return nowMs;
   }
 
   void emit(Decision decision) {

@@ -1,6 +1,7 @@
 package dev.tranche.extender.ledger;
 
 import dev.tranche.api.GpuPart;
+import dev.tranche.extender.ledger.NodeState.Grant;
 import java.util.HashMap;
 import java.util.Map;
 
@@ -19,8 +20,8 @@ final class UseOfGpu {
   private static final int COUNT_MAX = 1 << 28;
 
   private final int replicas;
-  private int held;
-  private int unknown;
+  int held;
+  int unknown;
 
   /** Of an earlier config, as the node's list has it; the node withholds replicas for it. */
   private final Earlier listed = new Earlier();
@@ -74,7 +75,7 @@ final class UseOfGpu {
   }
 
   /** Adds what the kubelet lists for a pod that no informer has shown. */
-  void addUnknown(int count, NodeState.Grant grant) {
+  void addUnknown(int count, Grant grant) {
     if (grant.earlier()) {
       listed.add(count, grant.of());
     } else {
@@ -84,14 +85,6 @@ final class UseOfGpu {
 
   private static int sum(int before, int more) {
     return (int) Math.min(COUNT_MAX, (long) before + more);
-  }
-
-  int held() {
-    return held;
-  }
-
-  int unknown() {
-    return unknown;
   }
 
   /** Returns what is held as replicas of an earlier config. */

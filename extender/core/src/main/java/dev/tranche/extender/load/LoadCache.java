@@ -1,5 +1,6 @@
 package dev.tranche.extender.load;
 
+import dev.tranche.extender.ledger.Timing;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
@@ -25,8 +26,7 @@ public final class LoadCache {
 
   private final long inAllMax;
   private final long staleAfterMs;
-  private final double halfLifeMs;
-  private final long newcomerMs;
+  private final Timing timing;
   private final Map<String, NodeReadings> byNode = new HashMap<>();
 
   /** The cached entries of pods, over all nodes and GPUs. */
@@ -47,19 +47,14 @@ public final class LoadCache {
     }
   }
 
-  /**
-   * @param halfLifeMs the half-life of the mean of a pod's use
-   * @param newcomerMs the longest time for which a pod is a newcomer on its GPU
-   */
-  public LoadCache(long staleAfterMs, double halfLifeMs, long newcomerMs) {
-    this(staleAfterMs, halfLifeMs, newcomerMs, IN_ALL_MAX);
+  public LoadCache(long staleAfterMs, Timing timing) {
+    this(staleAfterMs, timing, IN_ALL_MAX);
   }
 
-  LoadCache(long staleAfterMs, double halfLifeMs, long newcomerMs, long inAllMax) {
+  LoadCache(long staleAfterMs, Timing timing, long inAllMax) {
     this.inAllMax = inAllMax;
     this.staleAfterMs = staleAfterMs;
-    this.halfLifeMs = halfLifeMs;
-    this.newcomerMs = newcomerMs;
+    this.timing = timing;
   }
 
   /**
@@ -76,9 +71,7 @@ public final class LoadCache {
     int podsBefore = kept.pods();
     LoadChange change = LoadChange.NONE;
     for (var entry : readings.entrySet()) {
-      change =
-          change.or(
-              kept.put(entry.getKey(), entry.getValue(), halfLifeMs, newcomerMs, staleAfterMs));
+      change = change.or(kept.put(entry.getKey(), entry.getValue(), timing, staleAfterMs));
     }
     podsNamed |= kept.namesPods;
     if (kept.size() > readings.size()) {

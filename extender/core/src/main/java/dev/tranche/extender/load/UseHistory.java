@@ -1,5 +1,6 @@
 package dev.tranche.extender.load;
 
+import dev.tranche.extender.load.UsageDistribution.Part;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -28,7 +29,7 @@ public final class UseHistory {
   private UsageDistribution published = UsageDistribution.GUESS;
 
   public UseHistory() {
-    for (UsageDistribution.Part part : UsageDistribution.GUESS.parts()) {
+    for (Part part : UsageDistribution.GUESS.parts()) {
       count(kind(part.times()), part.times(), GUESSED * part.odds());
     }
   }
@@ -100,9 +101,9 @@ public final class UseHistory {
 
   private void publish() {
     double all = sum(0);
-    List<UsageDistribution.Part> parts = new ArrayList<>(pods.length);
+    List<Part> parts = new ArrayList<>(pods.length);
     for (int i = 0; i < pods.length; i++) {
-      parts.add(new UsageDistribution.Part(pods[i] > 0 ? times[i] / pods[i] : 0, pods[i] / all));
+      parts.add(new Part(pods[i] > 0 ? times[i] / pods[i] : 0, pods[i] / all));
     }
     var now = new UsageDistribution(parts);
     published = differs(now, published) ? now : published;
@@ -113,8 +114,8 @@ public final class UseHistory {
       return true;
     }
     for (int i = 0; i < one.parts().size(); i++) {
-      UsageDistribution.Part a = one.parts().get(i);
-      UsageDistribution.Part b = other.parts().get(i);
+      Part a = one.parts().get(i);
+      Part b = other.parts().get(i);
       if (Math.abs(a.odds() - b.odds()) > STEP
           || a.odds() * Math.abs(a.times() - b.times()) > STEP) {
         return true;

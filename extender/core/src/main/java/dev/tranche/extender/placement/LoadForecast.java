@@ -1,6 +1,7 @@
 package dev.tranche.extender.placement;
 
 import dev.tranche.extender.load.UsageDistribution;
+import dev.tranche.extender.load.UsageDistribution.Part;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
@@ -63,7 +64,7 @@ public record LoadForecast(List<Chance> chances, UsageDistribution odds) {
   private static List<Chance> chances(double others, Newcomer newest, UsageDistribution odds) {
     var chances = new ArrayList<Chance>(odds.parts().size() + 1);
     chances.add(new Chance(others + newest.used(), 1 - newest.pending()));
-    for (UsageDistribution.Part part : odds.parts()) {
+    for (Part part : odds.parts()) {
       double use = Math.max(newest.used(), Math.min(1, newest.requested() * part.times()));
       chances.add(new Chance(others + use, newest.pending() * part.odds()));
     }

@@ -1,6 +1,7 @@
 package dev.tranche.extender.score;
 
 import dev.tranche.extender.load.UsageDistribution;
+import dev.tranche.extender.load.UsageDistribution.Part;
 import dev.tranche.extender.placement.GpuView;
 import dev.tranche.extender.placement.LoadForecast;
 import java.util.List;
@@ -42,9 +43,9 @@ final class OverloadCost {
 
   private static double cost(double load, double free, double requested, UsageDistribution odds) {
     double cost = CAPACITY_PRICE * capacityValue(load, free);
-    List<UsageDistribution.Part> parts = odds.parts();
+    List<Part> parts = odds.parts();
     for (int i = 0; i < parts.size(); i++) {
-      UsageDistribution.Part part = parts.get(i);
+      Part part = parts.get(i);
       double expected = load + Math.min(1, requested * part.times());
       double lost = Math.max(0, expected - 1) - Math.max(0, load - 1);
       cost += part.odds() * (lost - CAPACITY_PRICE * capacityValue(expected, free - requested));

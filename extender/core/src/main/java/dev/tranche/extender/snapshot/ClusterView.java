@@ -7,6 +7,7 @@ import dev.tranche.extender.ledger.GpuFacts;
 import dev.tranche.extender.ledger.Hold;
 import dev.tranche.extender.ledger.Ledger;
 import dev.tranche.extender.ledger.NodeView;
+import dev.tranche.extender.ledger.NodeView.Availability;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.ledger.RequestsByReplicas;
 import dev.tranche.extender.ledger.Timing;
@@ -120,7 +121,7 @@ public final class ClusterView {
       String node, GpuRequest request, NodeGpus nodeGpus, Policy policy) {
     Outcome outcome = outcome(request, nodeGpus, policy);
     IdleGpus idleness =
-        nodeGpus.availability() == NodeView.Availability.AVAILABLE
+        nodeGpus.availability() == Availability.AVAILABLE
             ? IdleGpus.of(request, nodeGpus.gpus())
             : IdleGpus.NONE;
     Scores.Score score =
@@ -160,7 +161,7 @@ public final class ClusterView {
    * @param fadesAtMs when the first hold that counts as not measured yet ceases to; the largest
    *     number if there is none. Until then, only another reading changes its weight.
    */
-  public record NodeGpus(NodeView.Availability availability, List<GpuView> gpus, long fadesAtMs) {}
+  public record NodeGpus(Availability availability, List<GpuView> gpus, long fadesAtMs) {}
 
   public NodeGpus nodeGpus(String node, HoldFilter filter, long nowMs) {
     return nodeGpus(node, filter, List.of(), nowMs);
@@ -176,7 +177,7 @@ public final class ClusterView {
           view.availability(), gpus(node, view, filter, nowMs), fadesAtMs(node, view));
     } catch (RuntimeException bug) {
       failures.failed(node, bug);
-      return new NodeGpus(NodeView.Availability.FAILED, List.of(), nowMs + FAILED_MS);
+      return new NodeGpus(Availability.FAILED, List.of(), nowMs + FAILED_MS);
     }
   }
 

@@ -8,6 +8,8 @@ import dev.tranche.extender.ledger.RequestsByReplicas;
 import dev.tranche.extender.placement.GpuRequest;
 import dev.tranche.extender.placement.GpuView;
 import dev.tranche.extender.score.Policy;
+import dev.tranche.extender.snapshot.ClusterView.HoldFilter;
+import dev.tranche.extender.snapshot.ClusterView.NodeGpus;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -218,8 +220,8 @@ public final class NodeEvaluator {
   }
 
   private Optional<NodeSnapshot> snapshotFor(PodFacts pod, String node, String own, long nowMs) {
-    ClusterView.NodeGpus nodeGpus =
-        countsDifferently(node, own)
+    NodeGpus nodeGpus =
+        node.equals(own) || nominatedOn(node)
             ? cluster.nodeGpus(node, holdFilter(pod), nowMs)
             : evaluations.nodeGpus(node, nowMs);
     return nodeGpus.gpus().isEmpty()
@@ -233,24 +235,19 @@ public final class NodeEvaluator {
    *
    * @param more the holds of these other pods
    */
-  public ClusterView.NodeGpus nodeGpusAfter(PodFacts pod, String node, List<Hold> more) {
+  public NodeGpus nodeGpusAfter(PodFacts pod, String node, List<Hold> more) {
     return cluster.nodeGpus(node, holdFilter(pod), more, clockMs.getAsLong());
   }
 
   /** Returns a lookup of nodes' GPUs at one moment, as they are for a pod that holds none. */
   public Function<String, List<GpuView>> gpus() {
     long nowMs = clockMs.getAsLong();
-    return node -> evaluations.gpus(node, nowMs);
+    return node -> evaluations.nodeGpus(node, nowMs).gpus();
   }
 
   /** Returns the node with the pod's own hold; empty if there is none. */
   private String ownNode(PodFacts pod) {
     return ledger.hold(pod.uid()).map(Hold::node).orElse("");
-  }
-
-  /** Returns whether a hold on the node counts differently for this pod than for others. */
-  private boolean countsDifferently(String node, String own) {
-    return node.equals(own) || nominatedOn(node);
   }
 
   /** Returns whether a hold on the node counts only for pods of no higher priority. */
@@ -274,7 +271,7 @@ public final class NodeEvaluator {
 
   /** Evaluates the node as if these pods had ended. */
   public NodeFit evaluateWithout(PodFacts pod, String node, Set<String> gone) {
-    var filter = new ClusterView.HoldFilter(counted(pod), gone);
+    var filter = new HoldFilter(counted(pod), gone);
     return cluster.evaluate(pod, node, policyOf(pod), filter, clockMs.getAsLong());
   }
 
@@ -294,12 +291,12 @@ public final class NodeEvaluator {
     Predicate<Hold> lasting =
         hold ->
             !isTemporary(hold, nowMs) || ledger.nominated(hold.uid()) || kept.contains(hold.uid());
-    var filter = new ClusterView.HoldFilter(counted(pod).and(lasting), endingSoon);
+    var filter = new HoldFilter(counted(pod).and(lasting), endingSoon);
     return cluster.evaluate(pod, node, policyOf(pod), filter, nowMs);
   }
 
-  private ClusterView.HoldFilter holdFilter(PodFacts pod) {
-    return new ClusterView.HoldFilter(counted(pod), Set.of());
+  private HoldFilter holdFilter(PodFacts pod) {
+    return new HoldFilter(counted(pod), Set.of());
   }
 
   /**

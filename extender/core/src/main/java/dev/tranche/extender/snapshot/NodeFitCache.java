@@ -11,6 +11,8 @@ import dev.tranche.extender.load.LoadReading;
 import dev.tranche.extender.placement.GpuRequest;
 import dev.tranche.extender.placement.GpuView;
 import dev.tranche.extender.score.Policy;
+import dev.tranche.extender.snapshot.ClusterView.HoldFilter;
+import dev.tranche.extender.snapshot.ClusterView.NodeGpus;
 import java.util.ArrayDeque;
 import java.util.Arrays;
 import java.util.Deque;
@@ -76,7 +78,7 @@ public final class NodeFitCache {
     /** When the entry expires although nothing has changed it. */
     long untilMs;
 
-    ClusterView.@Nullable NodeGpus nodeGpus;
+    @Nullable NodeGpus nodeGpus;
 
     Slot(int index) {
       this.index = index;
@@ -103,7 +105,7 @@ public final class NodeFitCache {
 
     NodeFit of(String node, long nowMs) {
       Slot slot = slot(node);
-      ClusterView.NodeGpus nodeGpus = nodeGpus(slot, node, nowMs);
+      NodeGpus nodeGpus = nodeGpus(slot, node, nowMs);
       NodeFit known = slot.index < evaluations.length ? evaluations[slot.index] : null;
       if (known != null) {
         return known;
@@ -155,26 +157,21 @@ public final class NodeFitCache {
     computed++;
   }
 
-  /** Returns a node's GPUs; the same list for as long as nothing in it changes. */
-  public List<GpuView> gpus(String node, long nowMs) {
-    return nodeGpus(node, nowMs).gpus();
-  }
-
   /**
    * Returns a node's snapshot; the same object for as long as nothing in it changes. It may be read
    * on any thread.
    */
-  public ClusterView.NodeGpus nodeGpus(String node, long nowMs) {
+  public NodeGpus nodeGpus(String node, long nowMs) {
     return nodeGpus(slot(node), node, nowMs);
   }
 
-  private ClusterView.NodeGpus nodeGpus(Slot slot, String node, long nowMs) {
-    ClusterView.NodeGpus before = slot.nodeGpus;
+  private NodeGpus nodeGpus(Slot slot, String node, long nowMs) {
+    NodeGpus before = slot.nodeGpus;
     if (before != null && !slot.changed && nowMs < slot.untilMs) {
       return before;
     }
     computed++;
-    ClusterView.NodeGpus fresh = cluster.nodeGpus(node, ClusterView.HoldFilter.ALL, nowMs);
+    NodeGpus fresh = cluster.nodeGpus(node, HoldFilter.ALL, nowMs);
     if (before != null && before.equals(fresh)) {
       fresh = before;
     } else {
@@ -239,7 +236,7 @@ public final class NodeFitCache {
    */
   public void measured(String node, LoadChange change) {
     Slot slot = slots.get(node);
-    ClusterView.NodeGpus nodeGpus = slot == null ? null : slot.nodeGpus;
+    NodeGpus nodeGpus = slot == null ? null : slot.nodeGpus;
     boolean unchanged =
         change == LoadChange.NONE
             && nodeGpus != null
@@ -271,7 +268,7 @@ public final class NodeFitCache {
     }
   }
 
-  private long until(String node, ClusterView.NodeGpus nodeGpus, long nowMs) {
+  private long until(String node, NodeGpus nodeGpus, long nowMs) {
     boolean measured = nodeGpus.gpus().stream().anyMatch(GpuView::measured);
     long staleAtMs = measured ? loads.staleAtMs(node, nowMs) : Long.MAX_VALUE;
     return Math.min(nodeGpus.fadesAtMs(), staleAtMs);

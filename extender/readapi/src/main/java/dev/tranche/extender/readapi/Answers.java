@@ -170,9 +170,7 @@ final class Answers {
 
   private Future<Answer> changesAfter(String known) {
     return withSnapshot(
-        now ->
-            new Answer.Written(
-                changes().after(known, now, sources.core().clockMs.getAsLong()), true),
+        now -> new Answer.Written(changes().after(known, now, sources.core().nowMs()), true),
         task -> readers.executeBlocking(task, false));
   }
 
@@ -244,8 +242,7 @@ final class Answers {
                     ? new Answer.Refused(
                         Problem.unavailable("nothing was judged yet; retry in a minute"))
                     : new Answer.Found(
-                        InvariantList.of(
-                            round.get(), Instant.now(), sources.core().clockMs.getAsLong())));
+                        InvariantList.of(round.get(), Instant.now(), sources.core().nowMs())));
   }
 
   private Future<Answer> explained(String key, Explain.Plan plan, View view) {

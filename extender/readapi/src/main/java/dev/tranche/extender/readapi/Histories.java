@@ -65,7 +65,7 @@ final class Histories {
     return vertx.executeBlocking(
         () -> {
           List<GpuHistory.Sample> samples = samples(snapshot);
-          kept.add(samples, sources.core().clockMs.getAsLong());
+          kept.add(samples, sources.core().nowMs());
           return samples.size();
         },
         false);
@@ -111,7 +111,7 @@ final class Histories {
 
   private Answer answer(
       GpuHistory kept, String node, @Nullable String gpu, Predicate<String> shown) {
-    long nowMs = sources.core().clockMs.getAsLong();
+    long nowMs = sources.core().nowMs();
     Instant now = Instant.now().truncatedTo(ChronoUnit.MILLIS);
     return kept.find(node, uuid -> (gpu == null || gpu.equals(uuid)) && shown.test(uuid), nowMs)
         .<Answer>map(found -> new Answer.Found(History.of(node, found, now, nowMs)))

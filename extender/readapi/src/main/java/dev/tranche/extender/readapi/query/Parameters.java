@@ -24,12 +24,9 @@ public final class Parameters {
    * @param unbounded whether its value is judged elsewhere
    */
   public record Field(String name, Set<String> values, boolean unbounded) {
-    public Field(String name, Set<String> values) {
-      this(name, values, false);
-    }
 
     public static Field text(String name) {
-      return new Field(name, Set.of());
+      return new Field(name, Set.of(), false);
     }
 
     public static Field any(String name) {

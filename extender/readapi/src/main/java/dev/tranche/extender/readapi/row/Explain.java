@@ -135,7 +135,7 @@ public record Explain(Ledger ledger, NodeEvaluator evaluator, Explanations expla
     Optional<Supplier<Decision>> decided =
         trace.flatMap(
             then -> Optional.ofNullable(then.chosen()).map(chosen -> decided(then, chosen)));
-    boolean evaluated = pod.node() == null && !pod.ended() && (decided.isEmpty() || hold.isEmpty());
+    boolean evaluated = pod.isPending() && (decided.isEmpty() || hold.isEmpty());
     return new Plan(
         pod,
         hold,

@@ -46,7 +46,7 @@ public record Gpu(
           Field.text("node"),
           Field.text("model"),
           Field.text("uuid"),
-          new Field("health", Health.NAMES),
+          new Field("health", Health.NAMES, false),
           Field.text("namespace"));
 
   /** Holders that are shown of one GPU; the others are only counted. */

@@ -38,7 +38,7 @@ public record Pod(
           Field.text("namespace"),
           Field.text("node"),
           Field.text("gpu"),
-          new Field("state", PodState.NAMES));
+          new Field("state", PodState.NAMES, false));
 
   /** The measured use of one pod. */
   public record Used(@Nullable GpuQuantity gpus, @Nullable MemoryQuantity memory) {

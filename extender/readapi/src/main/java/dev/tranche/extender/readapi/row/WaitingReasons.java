@@ -24,11 +24,8 @@ public record WaitingReasons(Explanations explanations) {
 
   /** Why a pod waits; null where it does not. */
   public @Nullable Waiting of(PodRow row) {
-    return waits(row) ? of(row.pod()) : null;
-  }
-
-  Waiting of(PodFacts pod) {
-    return Waiting.of(cause(pod), explanations.trace(pod));
+    PodFacts pod = row.pod();
+    return waits(row) ? Waiting.of(cause(pod), explanations.trace(pod)) : null;
   }
 
   /** Returns the namespace and the reason of each pod that the summary counts as waiting. */

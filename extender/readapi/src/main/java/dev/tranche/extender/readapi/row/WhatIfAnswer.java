@@ -86,7 +86,11 @@ public record WhatIfAnswer(
         .map(
             gpu ->
                 new GpuShare(
-                    gpu.uuid(), gpu.index(), held.getOrDefault(gpu.uuid(), 0), gpu.replicas()))
+                    gpu.uuid(),
+                    gpu.index(),
+                    held.getOrDefault(gpu.uuid(), 0),
+                    gpu.replicas(),
+                    null))
         .toList();
   }
 }

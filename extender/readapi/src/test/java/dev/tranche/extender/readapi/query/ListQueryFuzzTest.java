@@ -15,7 +15,7 @@ public class ListQueryFuzzTest {
   private static final List<Parameters.Field> FIELDS =
       List.of(
           Parameters.Field.text("namespace"),
-          new Parameters.Field("health", Set.of("ok", "failed")));
+          new Parameters.Field("health", Set.of("ok", "failed"), false));
 
   @Test
   void corpus() throws Exception {

@@ -20,7 +20,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 final class ListQueryTest {
   private static final List<Field> FIELDS =
-      List.of(Field.text("node"), new Field("health", Set.of("Healthy", "Silent")));
+      List.of(Field.text("node"), new Field("health", Set.of("Healthy", "Silent"), false));
 
   @Test
   void nothing_isTheFirstPageOfAll() {
