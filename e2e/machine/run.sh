@@ -17,6 +17,7 @@ share=/usr/local/share/stand-in
 # Where cgroup v2 is: the machine's own, or beside the hierarchies of v1, where only the simulated driver takes it. Empty: nowhere.
 cgroup2=
 for folder in /sys/fs/cgroup/unified /sys/fs/cgroup; do [ ! -f "$folder/cgroup.controllers" ] || cgroup2=$folder; done
+subtree=/sys/fs/cgroup/cgroup.subtree_control
 
 fail() {
   echo "error: $*" >&2
@@ -93,6 +94,7 @@ start() {
   limits=required
   case $lacks in *"without memory limits"*) limits=off ;; esac
   mkdir -p "$state"
+  cat $subtree >"$state/controllers" 2>/dev/null || true
   for folder in $(cgroups); do
     # On cgroup v2 a group with processes has no groups with limits in it.
     mkdir -p "$folder/node"
@@ -176,8 +178,10 @@ down() {
       [ ! -d "$folder" ] || find "$folder" -depth -type d -exec "$busybox" rmdir {} + 2>/dev/null || sleep 0.2
     done
   done
-  # The node made this one on cgroup v2.
-  rmdir /sys/fs/cgroup/init 2>/dev/null || true
+  # The node switched on what the root group did not give to its children before.
+  for controller in $(cat $subtree 2>/dev/null); do
+    [ ! -f "$state/controllers" ] || grep -qw "$controller" "$state/controllers" || echo "-$controller" 2>/dev/null >$subtree || true
+  done
   for folder in var/lib/rancher var/lib/kubelet var/lib/tranche var/lib/cni var/log/stand-in etc/rancher; do rm -rf "${root:?}/$folder"; done
   rm -rf "$state"
 }

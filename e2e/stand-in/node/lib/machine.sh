@@ -29,14 +29,18 @@ unmask() {
   done < <(tac /proc/mounts)
 }
 
-# On cgroup v2 a group with processes in it can hand no controllers to its children: the container's
-# own processes move into a leaf.
+# On cgroup v2 a group with processes in it can hand no controllers to its children: a container's
+# own processes move into a leaf. A machine's root group, which has no type, may keep its processes.
 prepare_cgroups() {
-  local root=/sys/fs/cgroup pid
+  local root=/sys/fs/cgroup pid controller
   [ -f "$root/cgroup.controllers" ] || return 0
-  mkdir -p "$root/init"
-  while read -r pid; do
-    echo "$pid" >"$root/init/cgroup.procs" 2>/dev/null || true
-  done <"$root/cgroup.procs"
-  sed -e 's/ / +/g' -e 's/^/+/' "$root/cgroup.controllers" >"$root/cgroup.subtree_control"
+  if [ -f "$root/cgroup.type" ]; then
+    mkdir -p "$root/init"
+    while read -r pid; do
+      echo "$pid" >"$root/init/cgroup.procs" 2>/dev/null || true
+    done <"$root/cgroup.procs"
+  fi
+  for controller in $(<"$root/cgroup.controllers"); do
+    echo "+$controller" >"$root/cgroup.subtree_control" || true
+  done
 }

@@ -1,6 +1,7 @@
 package dev.tranche.e2e.machine;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import io.fabric8.kubernetes.client.KubernetesClientException;
 import java.util.List;
 
 /**
@@ -18,6 +19,9 @@ public final class GpuDemo {
   public static void main(String[] args) throws Exception {
     try (var node = GpuNode.connect(args)) {
       new GpuDemo(node).run();
+    } catch (AssertionError | KubernetesClientException e) {
+      System.err.println("error: " + e.getMessage());
+      System.exit(1);
     }
     System.exit(0);
   }

@@ -39,6 +39,9 @@ final class GpuNode implements AutoCloseable {
       Map.of("nvidia.com/device-plugin.config", "mps", "nvidia.com/mps.capable", "true");
   private static final Pattern MULTIPROCESSORS = Pattern.compile("(\\d+) multiprocessors");
 
+  /** Kubernetes has just started, and may be slow to answer. */
+  private static final int REQUEST_MS = 60_000;
+
   private final KubernetesClient client;
   private final List<String> options;
 
@@ -54,6 +57,7 @@ final class GpuNode implements AutoCloseable {
   static GpuNode connect(String[] args) {
     var config = Config.fromKubeconfig(new File(args[0]));
     config.setNamespace(NAMESPACE);
+    config.setRequestTimeout(REQUEST_MS);
     return new GpuNode(new KubernetesClientBuilder().withConfig(config).build(), List.of(args));
   }
 
