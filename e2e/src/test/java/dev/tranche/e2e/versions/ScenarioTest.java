@@ -104,6 +104,19 @@ class ScenarioTest {
     assertThat(check).contains("    set -- -Dtest.tags.excluded=\"$excluded\" \"$@\"");
   }
 
+  @Test
+  void check_knowsTheTestsThatAMatrixRuns() throws IOException {
+    String start = "cluster_tests='";
+    String pattern =
+        Files.readAllLines(Path.of("../check")).stream()
+            .filter(line -> line.startsWith(start))
+            .map(line -> line.substring(start.length(), line.length() - 1))
+            .findFirst()
+            .orElseThrow();
+    assertThat(Scenario.tests(30)).contains("+").matches(pattern);
+    assertThat(Scenario.tests(37)).matches(pattern);
+  }
+
   /** ./check knows three slices, and each commit runs the scenarios. */
   @Test
   void slices_areThree_andHaveNoClassOfAScenario() throws IOException {
