@@ -1,5 +1,7 @@
 package dev.tranche.api;
 
+import java.util.Collection;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
@@ -41,6 +43,13 @@ public final class Printable {
   public static String sentence(String template, Object... values) {
     return template.formatted(
         Stream.of(values).map(v -> v instanceof String text ? message(text) : v).toArray());
+  }
+
+  /** The first of these texts, which are printable, and how many more there are. */
+  public static String list(Collection<String> texts, int shownMax) {
+    String shown = texts.stream().limit(shownMax).collect(Collectors.joining(", "));
+    int more = texts.size() - shownMax;
+    return more > 0 ? shown + " and %d more".formatted(more) : shown;
   }
 
   /**

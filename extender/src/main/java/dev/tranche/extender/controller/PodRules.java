@@ -174,21 +174,16 @@ public final class PodRules {
         Stream.concat(list.allowed().stream(), list.denied().stream().map(uuid -> "!" + uuid))
             .filter(entry -> !known.contains(entry.startsWith("!") ? entry.substring(1) : entry))
             .sorted()
+            .map(Printable::value)
             .toList();
     return unknown.isEmpty()
         ? Optional.empty()
-        : Optional.of(new Found("", () -> unknownUuid(unknown)));
-  }
-
-  private static String unknownUuid(List<String> unknown) {
-    String shown =
-        unknown.stream()
-            .limit(UUIDS_SHOWN_MAX)
-            .map(Printable::value)
-            .collect(Collectors.joining(", "));
-    int more = unknown.size() - UUIDS_SHOWN_MAX;
-    return "%s names %s%s, which no node reports, so that it has no effect. Correct it: kubectl tranche top gpus -o wide lists the uuids."
-        .formatted(Names.GPU_UUID, shown, more > 0 ? " and %d more".formatted(more) : "");
+        : Optional.of(
+            new Found(
+                "",
+                () ->
+                    "%s names %s, which no node reports, so that it has no effect. Correct it: kubectl tranche top gpus -o wide lists the uuids."
+                        .formatted(Names.GPU_UUID, Printable.list(unknown, UUIDS_SHOWN_MAX))));
   }
 
   public static PodScan.Rule untriedNominee(SchedulingCore core) {

@@ -11,7 +11,6 @@ import dev.tranche.extender.placement.GpuView;
 import dev.tranche.extender.snapshot.ClusterView.NodeGpus;
 import dev.tranche.process.client.Events;
 import java.util.HashMap;
-import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.SortedSet;
@@ -83,11 +82,8 @@ public final class UnknownCordons implements Controller {
   }
 
   private static String names(SortedSet<String> uuids) {
-    if (uuids.isEmpty()) {
-      return "none";
-    }
-    List<String> named = uuids.stream().limit(UUIDS_PER_EVENT_MAX).map(Printable::value).toList();
-    int more = uuids.size() - named.size();
-    return String.join(", ", named) + (more > 0 ? " and %d more".formatted(more) : "");
+    return uuids.isEmpty()
+        ? "none"
+        : Printable.list(uuids.stream().map(Printable::value).toList(), UUIDS_PER_EVENT_MAX);
   }
 }

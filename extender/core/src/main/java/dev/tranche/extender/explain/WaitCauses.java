@@ -17,7 +17,6 @@ import java.util.EnumSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
-import java.util.SortedSet;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -343,7 +342,10 @@ public final class WaitCauses {
       return new WaitCause(
           WaitReason.NO_SUCH_MODEL,
           "it requests the GPU model %s; the cluster has %s"
-              .formatted(Printable.name(asked), models()),
+              .formatted(
+                  Printable.name(asked),
+                  Printable.list(
+                      survey.models().stream().map(Printable::name).toList(), MODELS_SHOWN_MAX)),
           "Set %s to a model that the cluster has, or remove it.".formatted(Names.GPU_MODEL));
     }
     if (pod.annotations().containsKey(Names.GPU_UUID)) {
@@ -356,14 +358,6 @@ public final class WaitCauses {
     return survey.refused().containsKey(Reason.OTHER_REPLICAS)
         ? otherReplicas()
         : shortage(Reason.NOT_ALLOWED);
-  }
-
-  private String models() {
-    SortedSet<String> known = survey.models();
-    String shown =
-        known.stream().limit(MODELS_SHOWN_MAX).map(Printable::name).collect(joining(", "));
-    int more = known.size() - MODELS_SHOWN_MAX;
-    return more > 0 ? shown + " and %d more".formatted(more) : shown;
   }
 
   private WaitCause otherReplicas() {
