@@ -78,6 +78,13 @@ class NodeLabelsTest {
     watched();
   }
 
+  /** By a report of one GPU. */
+  private void labelled() {
+    watched();
+    labels.reported(NODE, report(gpu("Tesla T4", 10)));
+    patched();
+  }
+
   @Test
   void nodeThatCannotBeLabelled_keepsNoOtherFromIt() {
     rig.deciding = false;
@@ -161,9 +168,7 @@ class NodeLabelsTest {
   @Test
   void usableMemory_goesWithThePlugin_whereFeatureDiscoveryRunsToo() {
     onNode.put("nvidia.com/gfd.timestamp", "1700000000");
-    watched();
-    labels.reported(NODE, report(gpu("Tesla T4", 10)));
-    patched();
+    labelled();
     assertThat(onNode).containsEntry("tranche.dev/gpu-memory-usable-mib", "15360");
     rig.advertises(NODE, false);
     rig.world.nowMs += NodeLabels.GONE_AFTER_MS + 1;
@@ -175,9 +180,7 @@ class NodeLabelsTest {
   @Test
   void labelsOfOthers_areLeftAlone() {
     onNode.put("nvidia.com/gpu.product", "Mine");
-    watched();
-    labels.reported(NODE, report(gpu("Tesla T4", 10)));
-    patched();
+    labelled();
     assertThat(onNode).containsEntry("nvidia.com/gpu.product", "Mine");
     onNode.put("nvidia.com/gpu.count", "77");
     watched();
@@ -190,9 +193,7 @@ class NodeLabelsTest {
 
   @Test
   void featureDiscovery_takesOver_andNothingIsFoughtFor() {
-    watched();
-    labels.reported(NODE, report(gpu("Tesla T4", 10)));
-    patched();
+    labelled();
     onNode.put("nvidia.com/gfd.timestamp", "1700000000");
     onNode.put("nvidia.com/gpu.replicas", "4");
     watched();
@@ -215,9 +216,7 @@ class NodeLabelsTest {
   void labelsOfOurOwn_followTheReport_whoeverElseWroteThem() {
     onNode.put("nvidia.com/cuda.driver.major", "580");
     onNode.put("tranche.dev/replicas-per-gpu", "4");
-    watched();
-    labels.reported(NODE, report(gpu("Tesla T4", 10)));
-    patched();
+    labelled();
     assertThat(onNode).containsEntry("tranche.dev/replicas-per-gpu", "10");
     written = "nvidia.com/gpu.present=true";
     onNode.put("tranche.dev/sharing-strategy", "mps");
@@ -243,9 +242,7 @@ class NodeLabelsTest {
 
   @Test
   void nodeWithoutPlugin_losesWhatThePluginOffered_afterAWhile() {
-    watched();
-    labels.reported(NODE, report(gpu("Tesla T4", 10)));
-    patched();
+    labelled();
     rig.advertises(NODE, false);
     rig.world.nowMs += NodeLabels.GONE_AFTER_MS;
     labels.reported(NODE, report());
@@ -264,9 +261,7 @@ class NodeLabelsTest {
   /** The plugin's own DaemonSet may be selected by them, and would never come back. */
   @Test
   void whatSelectsThePluginsDaemonSet_staysForAsLongAsTheNode() {
-    watched();
-    labels.reported(NODE, report(gpu("Tesla T4", 10)));
-    patched();
+    labelled();
     rig.advertises(NODE, false);
     rig.world.nowMs += NodeLabels.GONE_AFTER_MS + 1;
     labels.everyTenSeconds();
@@ -296,9 +291,7 @@ class NodeLabelsTest {
   /** Its reports may reach another replica, which would write the labels again. */
   @Test
   void nodeWithoutAReport_keepsOurLabels_whileTheKubeletAdvertises() {
-    watched();
-    labels.reported(NODE, report(gpu("Tesla T4", 10)));
-    patched();
+    labelled();
     rig.world.nowMs += 2 * NodeLabels.GONE_AFTER_MS;
     labels.everyTenSeconds();
     assertThat(patches).hasSize(1);

@@ -130,7 +130,7 @@ final class NodeUseWriterTest {
   /** Each write makes kube-scheduler try them again. */
   @Test
   void whilePodsWait_writesComeTogether() {
-    rig.world.state.apply(new Event.PodSeen(FakeWorld.pod("p", 3)));
+    rig.world.see(FakeWorld.pod("p", 3));
     node("a", IDLE);
     ticks(1);
     assertThat(written).hasSize(1);
@@ -148,7 +148,7 @@ final class NodeUseWriterTest {
   /** The webhook ignores a free share that is ten minutes old. */
   @Test
   void freeShareThatGrantedReplicasDoNotTell_isConfirmedEveryFewMinutes() {
-    rig.world.state.apply(new Event.PodSeen(FakeWorld.pod("p", 3)));
+    rig.world.see(FakeWorld.pod("p", 3));
     node("a", new NodeUse(new GrantedGpus(0, 8, 4, 10), 0, 600, 640));
     ticks(3_600);
     assertThat(written).hasSizeBetween(9, 13);

@@ -50,7 +50,7 @@ final class CountsTest {
 
   @Test
   void drift_isCountedOnce() {
-    world.state.apply(new Event.PodSeen(FakeWorld.pod("p", 3, "tranche.dev/gpu=a0").on("a")));
+    world.see(FakeWorld.pod("p", 3, "tranche.dev/gpu=a0").on("a"));
     world.holdings = Map.of("ns/p", Map.of("main", Map.of("a1", 3)));
     report();
     report();
@@ -63,8 +63,7 @@ final class CountsTest {
     Placement place = world.evaluator.evaluate(pod, "a").placement().orElseThrow();
     world.state.apply(new Event.Reserve(pod, "a", place));
     assertThat(gauge("tranche_extender_holds", "stage", "tentative")).isOne();
-    world.nowMs += Timing.DEFAULT.tentativeMs();
-    world.tick();
+    world.pass(Timing.DEFAULT.tentativeMs());
     assertThat(gauge("tranche_extender_holds", "stage", "tentative")).isZero();
   }
 
@@ -87,7 +86,7 @@ final class CountsTest {
   }
 
   private void onUnknownGpu(String name, String namespace) {
-    world.state.apply(new Event.PodSeen(TestFacts.in(namespace, FakeWorld.pod(name, 3).on("a"))));
+    world.see(TestFacts.in(namespace, FakeWorld.pod(name, 3).on("a")));
   }
 
   @Test
@@ -126,7 +125,7 @@ final class CountsTest {
     PodFacts refused = FakeWorld.pod("refused", 3, "tranche.dev/gpu-uuid=!a1");
     for (PodFacts pod :
         List.of(FakeWorld.pod("untried", 3), refused, FakeWorld.pod("bound", 3).on("a"))) {
-      world.state.apply(new Event.PodSeen(pod));
+      world.see(pod);
     }
     world.filter().filter(refused, List.of("a"), false);
     var reasons = new WaitingReasons(world.explanations);

@@ -110,7 +110,7 @@ final class FiguresTest {
     kubelet(node).put("ns/" + name, Map.of(uuid, replicas));
     bound.put(name, pod.on(node));
     unreported.add(node);
-    world.state.apply(new Event.PodSeen(pod.on(node)));
+    world.see(pod.on(node));
   }
 
   private void remove(Random random) {

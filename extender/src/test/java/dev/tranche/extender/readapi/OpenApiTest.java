@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.tranche.extender.history.GpuHistory;
-import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.readapi.json.Json;
 import dev.tranche.extender.readapi.query.ListQuery;
 import dev.tranche.extender.readapi.row.Gpu;
@@ -47,14 +46,14 @@ final class OpenApiTest {
   @BeforeEach
   void fill() {
     RenderingTest.fill(world);
-    world.state.apply(new Event.PodSeen(FakeWorld.pod("unasked", 2)));
+    world.see(FakeWorld.pod("unasked", 2));
   }
 
   /** kube-scheduler prioritizes nothing where one node fits. */
   @Test
   void podThatFitOneNode_hasNoScore() {
     var only = FakeWorld.pod("only", 2);
-    world.state.apply(new Event.PodSeen(only));
+    world.see(only);
     world.filter().filter(only, List.of("a"), false);
     JsonObject detail = json(world.explained("ns/only", Optional.empty()));
     OpenApi.assertIs("PodDetail", detail.encode());
@@ -138,8 +137,7 @@ final class OpenApiTest {
   /** What is held without a measurement is neither used nor unused. */
   @Test
   void waste_isDescribed_andBeginsWithTheLargest() {
-    world.state.apply(
-        new Event.PodSeen(FakeWorld.pod("unmeasured", 5, "tranche.dev/gpu=a1").on("a")));
+    world.see(FakeWorld.pod("unmeasured", 5, "tranche.dev/gpu=a1").on("a"));
     JsonObject json = json(WasteList.of(snapshot(), null));
     OpenApi.assertIs("WasteList", json.encode());
     assertThat(json.getString("held")).isEqualTo("800m");

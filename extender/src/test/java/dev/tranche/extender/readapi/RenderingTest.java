@@ -66,9 +66,9 @@ final class RenderingTest {
             true);
     world.report("a", Map.of("a0", reading), new Gpu("a0", 0, 0), new Gpu("a1", 0, 0));
     world.report("b", new Gpu("b0", 0.9, 10 * FakeWorld.GIB));
-    world.state.apply(new Event.PodSeen(FakeWorld.pod("held", 3, "tranche.dev/gpu=a0").on("a")));
+    world.see(FakeWorld.pod("held", 3, "tranche.dev/gpu=a0").on("a"));
     var waiting = FakeWorld.pod("waiting", 3);
-    world.state.apply(new Event.PodSeen(waiting));
+    world.see(waiting);
     world.filter().filter(waiting, List.of("b"), false);
   }
 
@@ -158,8 +158,7 @@ final class RenderingTest {
   @Test
   void charactersThatSteerATerminal_areEscapedInEachForm() {
     String hostile = "a\u001b[2J\u009b31m\u202eb\udb40\udc01";
-    world.state.apply(
-        new Event.PodSeen(FakeWorld.pod("hostile", 3, "tranche.dev/gpu-model=" + hostile)));
+    world.see(FakeWorld.pod("hostile", 3, "tranche.dev/gpu-model=" + hostile));
     PodDetail pod = explained("hostile", Optional.empty());
     for (Output output : Output.values()) {
       assertThat(shown(pod, output)).doesNotContain("\u001b", "\u009b", "\u202e", "\udb40");
@@ -189,8 +188,8 @@ final class RenderingTest {
 
   @Test
   void waitingPod_isToldASmallerShare() {
-    world.state.apply(new Event.PodSeen(FakeWorld.pod("x", 1, "tranche.dev/gpu=a1").on("a")));
-    world.state.apply(new Event.PodSeen(FakeWorld.pod("big", 10)));
+    world.see(FakeWorld.pod("x", 1, "tranche.dev/gpu=a1").on("a"));
+    world.see(FakeWorld.pod("big", 10));
     assertThat(shown(explained("big", Optional.of(node -> Optional.empty())), Output.TABLE))
         .contains("Smaller share: 0.9 per GPU would fit now, such as on node a\n");
   }

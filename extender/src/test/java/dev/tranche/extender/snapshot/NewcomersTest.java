@@ -37,7 +37,7 @@ final class NewcomersTest {
   }
 
   private void bound(String name) {
-    world.state.apply(new Event.PodSeen(FakeWorld.pod(name, 3, "tranche.dev/gpu=a0").on("a")));
+    world.see(FakeWorld.pod(name, 3, "tranche.dev/gpu=a0").on("a"));
   }
 
   private void read(long passedMs, Map<String, Double> smByPod) {
@@ -172,7 +172,7 @@ final class NewcomersTest {
   void firstPodOfANode_isANewcomerUntilItHasWorked_whereOtherNodesNameTheirs() {
     bound("old");
     read(1, Map.of("ns/old", 0.2));
-    world.state.apply(new Event.PodSeen(FakeWorld.pod("first", 3, "tranche.dev/gpu=b0").on("b")));
+    world.see(FakeWorld.pod("first", 3, "tranche.dev/gpu=b0").on("b"));
     readsItsModel(3 * YOUNG_MS);
     var gpu = world.evaluator.evaluate(FakeWorld.pod("p", 3), "b").gpus().getFirst();
     assertThat(most(gpu.loadForecast())).isEqualTo(1);

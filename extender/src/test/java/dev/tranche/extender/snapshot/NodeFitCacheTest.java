@@ -41,7 +41,7 @@ final class NodeFitCacheTest {
   @Test
   void hold_isSeenAtOnceAndFadesWithReadingsOnly() {
     of("a");
-    world.state.apply(new Event.PodSeen(FakeWorld.pod("q", 5, "tranche.dev/gpu=a0").on("a")));
+    world.see(FakeWorld.pod("q", 5, "tranche.dev/gpu=a0").on("a"));
     NodeFit young = of("a");
     assertThat(young.gpus().getFirst().freeReplicas()).isEqualTo(5);
     world.nowMs += Timing.DEFAULT.youngMs() / 2;
@@ -56,7 +56,7 @@ final class NodeFitCacheTest {
 
   @Test
   void hold_fadesByTimeAlone_whenReadingsHaveStoppedForLong() {
-    world.state.apply(new Event.PodSeen(FakeWorld.pod("q", 5, "tranche.dev/gpu=a0").on("a")));
+    world.see(FakeWorld.pod("q", 5, "tranche.dev/gpu=a0").on("a"));
     world.nowMs += 20_000;
     NodeFit stale = of("a");
     world.nowMs += Timing.DEFAULT.newcomerMs();
@@ -115,7 +115,7 @@ final class NodeFitCacheTest {
 
   @Test
   void nodeThatIsGone_isNotRemembered() {
-    world.state.apply(new Event.PodSeen(FakeWorld.pod("q", 5, "tranche.dev/gpu=a0").on("a")));
+    world.see(FakeWorld.pod("q", 5, "tranche.dev/gpu=a0").on("a"));
     world.state.apply(new Event.StreamLost("a"));
     world.state.apply(new Event.NodeGone("a"));
     of("never");
@@ -124,8 +124,7 @@ final class NodeFitCacheTest {
     // Its pod still is on it.
     assertThat(world.evaluations.slots.size()).isEqualTo(2);
     world.state.apply(new Event.PodGone("q", "ns/q"));
-    world.nowMs += Timing.DEFAULT.tombstoneMs();
-    world.tick();
+    world.pass(Timing.DEFAULT.tombstoneMs());
     of("a");
     assertThat(world.evaluations.slots.size()).isOne();
   }

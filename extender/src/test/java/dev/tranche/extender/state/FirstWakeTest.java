@@ -18,8 +18,7 @@ final class FirstWakeTest {
 
   private void ticks(int count) {
     for (int i = 0; i < 4 * count; i++) {
-      world.nowMs += 250;
-      world.tick();
+      world.pass(250);
     }
   }
 

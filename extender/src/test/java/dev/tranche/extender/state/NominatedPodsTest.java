@@ -57,10 +57,7 @@ final class NominatedPodsTest {
 
   @Test
   void victimsHaveEnded_beforeAnybodyAsks() {
-    nominated();
-    victims().forEach(this::terminates);
-    victims().forEach(this::gone);
-    first = second;
+    evicted();
     assertThat(offered("q", 1, LOW)).isFalse();
     assertThat(offered("r", 10, HIGH + 1)).isTrue();
   }
@@ -90,10 +87,7 @@ final class NominatedPodsTest {
 
   @Test
   void podsOfEqualPriority_doNotTakeTheRoom_andThoseOfHigherDo() {
-    nominated();
-    victims().forEach(this::terminates);
-    victims().forEach(this::gone);
-    first = second;
+    evicted();
     assertThat(offered("q", 5, HIGH)).isFalse();
     assertThat(offered("r", 5, HIGH + 1)).isTrue();
   }
@@ -111,22 +105,16 @@ final class NominatedPodsTest {
 
   @Test
   void plan_isMadeOnce_andNotForEver() {
-    nominated();
-    victims().forEach(this::terminates);
-    victims().forEach(this::gone);
-    first = second;
+    evicted();
     assertThat(offered("q", 1, LOW)).isFalse();
-    passes(Timing.DEFAULT.nominatedMs() + 1);
+    second.pass(Timing.DEFAULT.nominatedMs() + 1);
     assertThat(offered("q", 1, LOW)).isTrue();
   }
 
   @Test
   void nomination_ofLongAgo_isNotPlannedForAnyMore() {
-    nominated();
-    victims().forEach(this::terminates);
-    victims().forEach(this::gone);
-    passes(Timing.DEFAULT.nominatedMs() + 1);
-    first = second;
+    evicted();
+    second.pass(Timing.DEFAULT.nominatedMs() + 1);
     assertThat(offered("q", 1, LOW)).isTrue();
   }
 
@@ -153,7 +141,7 @@ final class NominatedPodsTest {
     assertThat(second.ledger.hold("urgent")).get().extracting("node").isEqualTo("b");
     // Asked while it is expected on b.
     offered("q", 5, LOW);
-    passes(Timing.DEFAULT.tentativeMs() + 1);
+    second.pass(Timing.DEFAULT.tentativeMs() + 1);
     victims().forEach(this::terminates);
     victims().forEach(this::gone);
     assertThat(offered("q", 5, LOW)).isFalse();
@@ -181,9 +169,9 @@ final class NominatedPodsTest {
   void podWhoseVolumeIsSlow_keepsItsGpu_untilItIsBound() {
     aboutToBeBound();
     assertThat(second.ledger.nominatedPods()).isEmpty();
-    passes(Timing.DEFAULT.tentativeMs() + 1);
+    second.pass(Timing.DEFAULT.tentativeMs() + 1);
     assertThat(offeredB("q")).as("its tentative hold is over, but not its nomination").isFalse();
-    passes(5 * 60_000);
+    second.pass(5 * 60_000);
     assertThat(offeredB("q")).isFalse();
     apply(new Event.PodSeen(slow(null).on("b")));
     assertThat(second.ledger.nominatedPods()).isEmpty();
@@ -193,11 +181,11 @@ final class NominatedPodsTest {
   @Test
   void podWhoseVolumeFails_holdsNoGpuForTenMinutes() {
     aboutToBeBound();
-    passes(Timing.DEFAULT.tentativeMs() + 1);
+    second.pass(Timing.DEFAULT.tentativeMs() + 1);
     assertThat(offeredB("q")).isFalse();
     // kube-scheduler clears the nomination when a binding fails.
     apply(new Event.PodSeen(slow(null)));
-    passes(Timing.DEFAULT.tentativeMs() + 1);
+    second.pass(Timing.DEFAULT.tentativeMs() + 1);
     assertThat(second.ledger.nominatedPods()).isEmpty();
     assertThat(offeredB("q")).isTrue();
   }
@@ -205,7 +193,7 @@ final class NominatedPodsTest {
   @Test
   void podWhoseVolumeIsSlow_holdsNothing_onceItIsDeleted() {
     aboutToBeBound();
-    passes(Timing.DEFAULT.tentativeMs() + 1);
+    second.pass(Timing.DEFAULT.tentativeMs() + 1);
     assertThat(offeredB("q")).isFalse();
     gone("slow");
     assertThat(offeredB("q")).isTrue();
@@ -214,9 +202,9 @@ final class NominatedPodsTest {
   @Test
   void podThatStaysNominated_withoutVictims_holdsItsGpuForTenMinutesAtMost() {
     aboutToBeBound();
-    passes(Timing.DEFAULT.tentativeMs() + 1);
+    second.pass(Timing.DEFAULT.tentativeMs() + 1);
     assertThat(offeredB("q")).isFalse();
-    passes(Timing.DEFAULT.nominatedMs());
+    second.pass(Timing.DEFAULT.nominatedMs());
     assertThat(offeredB("q")).isTrue();
   }
 
@@ -287,6 +275,14 @@ final class NominatedPodsTest {
     nominate("a");
   }
 
+  /** All victims are gone, and so is the replica that chose them. */
+  private void evicted() {
+    nominated();
+    victims().forEach(this::terminates);
+    victims().forEach(this::gone);
+    first = second;
+  }
+
   /** The GPU whose pods have run for a shorter time. */
   private static List<String> victims() {
     return List.of("x-a1", "y-a1");
@@ -327,11 +323,6 @@ final class NominatedPodsTest {
     if (first != second) {
       first.state.apply(event);
     }
-  }
-
-  private void passes(long ms) {
-    second.nowMs += ms;
-    second.tick();
   }
 
   /** Whether it is offered the node, and would have a GPU there; it is not bound. */

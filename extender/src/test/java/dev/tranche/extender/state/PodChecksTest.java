@@ -95,15 +95,14 @@ final class PodChecksTest {
     var world = new FakeWorld(Policy.LOAD);
     world.report("a", new FakeWorld.Gpu("GPU-a", 0, 0));
     PodFacts pod = FakeWorld.pod("p", 3);
-    world.state.apply(new Event.PodSeen(pod));
+    world.see(pod);
     world.state.assign(
         new Event.BindStarted(
             pod, "a", world.evaluator.evaluate(pod, "a").placement().orElseThrow()));
     world.state.apply(new Event.BindDone("p"));
     world.onServer.put("ns/p", pod.on("a"));
     for (int i = 0; i < 200; i++) {
-      world.nowMs += 1_000;
-      world.tick();
+      world.pass(1_000);
     }
     assertThat(world.ledger.holds("a")).hasSize(1);
     assertThat(world.ledger.pod("p").orElseThrow().node()).isEqualTo("a");

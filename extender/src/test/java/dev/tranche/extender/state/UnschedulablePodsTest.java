@@ -121,11 +121,11 @@ final class UnschedulablePodsTest {
     var place =
         Placement.of(
             List.of(new Placement.Container("main", List.of(new Placement.Share("n00", 8)))));
-    world.state.apply(new Event.PodSeen(nominated));
+    world.see(nominated);
     world.state.apply(new Event.Nominate(nominated, Map.of("n0", place), "n0"));
     for (int priority : new int[] {0, 1_000}) {
       PodFacts pod = FakeWorld.pod("p" + priority, 8).with(priority(priority, null));
-      world.state.apply(new Event.PodSeen(pod));
+      world.see(pod);
       filter.filter(pod, List.of("n0"), false);
     }
     ease("n0");
@@ -147,8 +147,7 @@ final class UnschedulablePodsTest {
     for (int second = 0; second < 300; second++) {
       reject("n0");
       ease("n0");
-      world.nowMs += 1_000;
-      world.tick();
+      world.pass(1_000);
     }
     // A burst of ten, and one in ten seconds.
     assertThat(world.woken).hasSizeBetween(35, 45).containsOnly("n0");
@@ -156,8 +155,7 @@ final class UnschedulablePodsTest {
     reject("n1");
     ease("n0");
     ease("n1");
-    world.nowMs += 1_000;
-    world.tick();
+    world.pass(1_000);
     assertThat(world.woken).contains("n1");
   }
 

@@ -25,12 +25,12 @@ import java.util.Set;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Supplier;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 final class BindTest {
-  private final Vertx vertx = Vertx.vertx();
+  @AutoClose private final Vertx vertx = Vertx.vertx();
   private final FakeWorld world = new FakeWorld(Policy.LOAD);
   private final Bind bind = world.bind(new Loop(vertx.getOrCreateContext()));
 
@@ -39,14 +39,9 @@ final class BindTest {
     world.report("a", new Gpu("a0", 0, 0));
   }
 
-  @AfterEach
-  void stop() {
-    vertx.close().await();
-  }
-
   @Test
   void uidOfAnotherPod_isRefused() {
-    world.state.apply(new Event.PodSeen(FakeWorld.pod("p", 3)));
+    world.see(FakeWorld.pod("p", 3));
     assertThat(bind("ns/q", "p")).get().asString().contains("is ns/p");
     assertThat(world.assigned).isEmpty();
   }
@@ -61,7 +56,7 @@ final class BindTest {
   /** So that kubectl describe pod says what the pod got. */
   @Test
   void binding_saysWhichGpu_howMuchOfIt_andWhichModel() {
-    world.state.apply(new Event.PodSeen(FakeWorld.pod("p", 3)));
+    world.see(FakeWorld.pod("p", 3));
     assertThat(bind("ns/p", "p")).isEmpty();
     assertThat(world.bindAnnotations)
         .containsExactlyInAnyOrderEntriesOf(
@@ -96,7 +91,7 @@ final class BindTest {
   void memoryThatHasGoneSinceThePodWasFiltered_movesItToAnotherGpuOrRefusesIt() {
     world.report("a", new Gpu("a0", 0, 0), new Gpu("a1", 0.5, 0));
     var pod = FakeWorld.pod("p", 3);
-    world.state.apply(new Event.PodSeen(pod));
+    world.see(pod);
     var filter = world.filter(0);
     filter.filter(pod, List.of("a"), false);
     assertThat(world.ledger.hold("p").orElseThrow().held()).containsOnlyKeys("a0");
@@ -114,7 +109,7 @@ final class BindTest {
   void heldGpuThatIsCutAnewBeforeTheBind_isNotAssigned() {
     reportReplicas(10, 10);
     var pod = FakeWorld.pod("p", 3);
-    world.state.apply(new Event.PodSeen(pod));
+    world.see(pod);
     world.filter(0).filter(pod, List.of("a"), false);
     String held = world.ledger.hold("p").orElseThrow().held().keySet().iterator().next();
     String other = held.equals("a0") ? "a1" : "a0";
@@ -128,12 +123,12 @@ final class BindTest {
   void heldGpuWhoseClientSlotsAreTakenBeforeTheBind_isNotAssigned() {
     reportGpus(2, 10, 10);
     var pod = FakeWorld.pod("p", 3);
-    world.state.apply(new Event.PodSeen(pod));
+    world.see(pod);
     world.filter(0).filter(pod, List.of("a"), false);
     String held = world.ledger.hold("p").orElseThrow().held().keySet().iterator().next();
     for (String other : List.of("q", "r")) {
       var bound = FakeWorld.pod(other, 1, "tranche.dev/gpu=" + held).on("a");
-      world.state.apply(new Event.PodSeen(bound));
+      world.see(bound);
     }
     assertThat(bind("ns/p", "p")).isEmpty();
     assertThat(world.assigned)
@@ -161,7 +156,7 @@ final class BindTest {
   @Test
   void memoryOfThePodItself_doesNotMoveItWhenItsFirstBindIsUnknown() {
     world.report("a", new Gpu("a0", 0, 0), new Gpu("a1", 0.5, 0));
-    world.state.apply(new Event.PodSeen(FakeWorld.pod("p", 3)));
+    world.see(FakeWorld.pod("p", 3));
     world.outcome = new ApiServer.BindOutcome.Unknown("no answer");
     assertThat(bind("ns/p", "p").orElseThrow()).contains("is unknown: no answer");
     long own = 8 * FakeWorld.GIB;
@@ -177,7 +172,7 @@ final class BindTest {
   void nodeThatIsNotHeardYet_isNotCalledFull() {
     var young = new FakeWorld(Policy.LOAD);
     young.state.apply(new Event.NodeSeen(new NodeFacts("a", Set.of(), "", true)));
-    young.state.apply(new Event.PodSeen(FakeWorld.pod("p", 3)));
+    young.see(FakeWorld.pod("p", 3));
     var first = young.bind(new Loop(vertx.getOrCreateContext()));
     assertThat(first.bind("ns/p", "p", "a").await().orElseThrow()).contains("first reports");
     young.nowMs += ReadinessGate.FIRST_REPORTS_MS;
@@ -186,7 +181,7 @@ final class BindTest {
 
   @Test
   void leadershipThatIsLostWhileTheNodeIsWaitedFor_endsTheBind() {
-    world.state.apply(new Event.PodSeen(FakeWorld.pod("p", 3)));
+    world.see(FakeWorld.pod("p", 3));
     world.readiness.closeWhile(
         () -> world.assigned.isEmpty() ? Optional.empty() : Optional.of("another leads"), () -> 0);
     assertThat(bind("ns/p", "p")).hasValue("another leads");
@@ -201,7 +196,7 @@ final class BindTest {
     var notLeading = new AtomicReference<>(Optional.<String>empty());
     var term = new AtomicLong(1);
     world.readiness.closeWhile(notLeading::get, term::get);
-    world.state.apply(new Event.PodSeen(FakeWorld.pod("p", 3)));
+    world.see(FakeWorld.pod("p", 3));
     assertThat(bind("ns/p", "p")).isEmpty();
     Supplier<Optional<String>> expiry = world.expiries.getFirst();
     assertThat(expiry.get()).isEmpty();
@@ -220,7 +215,7 @@ final class BindTest {
   /** kube-scheduler asks again when an answer was too late for it. */
   @Test
   void bindThatIsAskedForAgain_happensOnce() {
-    world.state.apply(new Event.PodSeen(FakeWorld.pod("p", 3)));
+    world.see(FakeWorld.pod("p", 3));
     Promise<Void> acknowledgement = Promise.promise();
     world.acknowledged = acknowledgement.future();
     var first = bind.bind("ns/p", "p", "a");
@@ -238,7 +233,7 @@ final class BindTest {
 
   @Test
   void bindThatComesToNothing_leavesNoHoldAndNoAssignment() {
-    world.state.apply(new Event.PodSeen(FakeWorld.pod("p", 3)));
+    world.see(FakeWorld.pod("p", 3));
     world.outcome = new ApiServer.BindOutcome.Refused("no");
     assertThat(bind("ns/p", "p").orElseThrow()).contains("was not bound to node a: no");
     assertThat(world.ledger.hold("p")).isEmpty();
@@ -251,14 +246,13 @@ final class BindTest {
   /** A defect of ours, such as a class that the image lacks, ends as any other bind does. */
   @Test
   void bindThatFailsByADefect_isAnswered_andItsHoldDoesNotStay() {
-    world.state.apply(new Event.PodSeen(FakeWorld.pod("p", 3)));
+    world.see(FakeWorld.pod("p", 3));
     world.failure = new NoClassDefFoundError("left/Out");
     assertThat(bind("ns/p", "p").orElseThrow()).contains("is unknown", "left/Out");
     assertThat(world.registry.get("tranche.extender.binds.in.flight").gauge().value()).isZero();
     // When its time is up the API server is asked, and says that the pod is pending.
     world.onServer.put("ns/p", FakeWorld.pod("p", 3));
-    world.nowMs += 10 * 60_000;
-    world.tick();
+    world.pass(10 * 60_000);
     assertThat(world.ledger.hold("p")).isEmpty();
     world.unassignable = new NoClassDefFoundError("left/OutToo");
     assertThat(bind("ns/p", "p").orElseThrow()).contains("left/OutToo");
@@ -269,7 +263,7 @@ final class BindTest {
   @Test
   void podThatIsFoundBoundElsewhere_isHeldThere() {
     world.report("b", new Gpu("b0", 0, 0));
-    world.state.apply(new Event.PodSeen(FakeWorld.pod("p", 3)));
+    world.see(FakeWorld.pod("p", 3));
     world.outcome = new ApiServer.BindOutcome.BoundElsewhere("b");
     assertThat(bind("ns/p", "p").orElseThrow()).contains("is bound to node b");
     assertThat(world.ledger.hold("p").orElseThrow().node()).isEqualTo("b");
@@ -282,7 +276,7 @@ final class BindTest {
   void podThatIsBeingBound_isOfferedItsNodeAlone() {
     world.report("b", new Gpu("b0", 0, 0));
     var pod = FakeWorld.pod("p", 3);
-    world.state.apply(new Event.PodSeen(pod));
+    world.see(pod);
     world.acknowledged = Promise.<Void>promise().future();
     assertThat(bind.bind("ns/p", "p", "a").isComplete()).isFalse();
     var filter = world.filter(0);

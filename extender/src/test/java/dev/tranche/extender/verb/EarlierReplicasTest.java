@@ -68,7 +68,7 @@ final class EarlierReplicasTest {
 
   @Test
   void grantOfFewerReplicas_isNotTakenForUseAboveTheGrant() {
-    world.state.apply(new Event.PodSeen(pod("old", NODE, 1, 2)));
+    world.see(pod("old", NODE, 1, 2));
     report(10, 5, 1, 2, 40 * GIB);
     GpuView gpu = seenBy(pod("new", null, 5, 10));
     assertThat(gpu.freeReplicas()).isEqualTo(5);
@@ -78,7 +78,7 @@ final class EarlierReplicasTest {
 
   @Test
   void useAboveAGrantOfMoreReplicas_isSeen() {
-    world.state.apply(new Event.PodSeen(pod("old", NODE, 1, 10)));
+    world.see(pod("old", NODE, 1, 10));
     report(2, 1, 1, 10, 72 * GIB);
     GpuView gpu = seenBy(pod("new", null, 1, 2));
     assertThat(gpu.freeReplicas()).isEqualTo(1);
@@ -88,7 +88,7 @@ final class EarlierReplicasTest {
 
   @Test
   void plainPod_isGrantedWhatTheNodeSays() {
-    world.state.apply(new Event.PodSeen(pod("old", NODE, 1, 0)));
+    world.see(pod("old", NODE, 1, 0));
     report(10, 5, 1, 2, 40 * GIB);
     GpuView gpu = seenBy(pod("new", null, 5, 10));
     assertThat(gpu.freeReplicas()).isEqualTo(5);
@@ -101,7 +101,7 @@ final class EarlierReplicasTest {
   void pendingPod_isWokenWhenANodeHasTheReplicasThatItWasSizedFor() {
     report(20, 0, 1, 20, GIB);
     var pending = pod("new", null, 3, 10);
-    world.state.apply(new Event.PodSeen(pending));
+    world.see(pending);
     world.filter().filter(pending, List.of(NODE), false);
     assertThat(world.waiting.size()).isEqualTo(1);
     wake();
@@ -112,7 +112,6 @@ final class EarlierReplicasTest {
   }
 
   private void wake() {
-    world.nowMs += 2_000;
-    world.tick();
+    world.pass(2_000);
   }
 }

@@ -141,10 +141,10 @@ final class EvictionTruthTest {
   private static void check(String as, Scene scene, List<String> lower, List<String> offered) {
     var world = new FakeWorld(Policy.LOAD);
     world.budgets.listed();
-    scene.pods().forEach(pod -> world.state.apply(new Event.PodSeen(facts(pod))));
+    scene.pods().forEach(pod -> world.see(facts(pod)));
     report(world, scene, p -> true);
     PodFacts urgent = facts(scene.urgent());
-    world.state.apply(new Event.PodSeen(urgent));
+    world.see(urgent);
     var answer =
         (Preempt.Answer.Nodes)
             world.preempt().preempt(urgent, Map.of(NODE, new VictimUids(offered, 0))).result();

@@ -176,6 +176,10 @@ public final class FakeWorld implements NodePlugins, ApiServer {
     state.apply(new Event.Synced());
   }
 
+  public void see(PodFacts pod) {
+    state.apply(new Event.PodSeen(pod));
+  }
+
   public long nowMs() {
     return nowMs += stepMs;
   }
@@ -183,6 +187,12 @@ public final class FakeWorld implements NodePlugins, ApiServer {
   public void tick() {
     state.tick();
     podWaker.tick();
+  }
+
+  /** So much time passes, and then comes a tick. */
+  public void pass(long ms) {
+    nowMs += ms;
+    tick();
   }
 
   /** Filter, as it decides while nothing else is done. */

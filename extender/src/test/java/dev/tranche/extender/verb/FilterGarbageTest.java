@@ -54,12 +54,12 @@ final class FilterGarbageTest {
     var world = new FakeWorld(Policy.LOAD);
     world.report("a", new Gpu("a0", 0.2, 0));
     PodFacts holder = FakeWorld.pod("x", 10, "tranche.dev/gpu=a0").on("a");
-    world.state.apply(new Event.PodSeen(holder));
+    world.see(holder);
     FakeWorld.FilterNow filter = world.filter();
     PodFacts pod = FakeWorld.pod("p", 3);
     assertThat(filter.filter(pod, List.of("a"), false)).isInstanceOf(Filter.Answer.Nodes.class);
     var terminating = new PreemptionInfo(0, Map.of(), 1, true, null);
-    world.state.apply(new Event.PodSeen(holder.with(terminating)));
+    world.see(holder.with(terminating));
     assertThat(filter.filter(pod, List.of("a"), false)).isInstanceOf(Filter.Answer.Undecided.class);
     world.nowMs += 2 * Timing.DEFAULT.terminatingMs();
     world.report("a", new Gpu("a0", 0.2, 0));
@@ -75,7 +75,7 @@ final class FilterGarbageTest {
       for (String pod : List.of("0-x", "0-y", "1-x", "1-y")) {
         String gpu = node + "-" + pod.charAt(0);
         PodFacts facts = FakeWorld.pod(node + "-" + pod, replicasOfEach, "tranche.dev/gpu=" + gpu);
-        world.state.apply(new Event.PodSeen(facts.on(node)));
+        world.see(facts.on(node));
       }
     }
     return world;

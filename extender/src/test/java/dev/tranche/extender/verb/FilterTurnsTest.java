@@ -165,9 +165,7 @@ final class FilterTurnsTest {
   }
 
   private void bound(String name, int replicas, String node) {
-    world.state.apply(
-        new Event.PodSeen(
-            FakeWorld.pod(name, replicas, "tranche.dev/gpu=" + node + "-gpu").on(node)));
+    world.see(FakeWorld.pod(name, replicas, "tranche.dev/gpu=" + node + "-gpu").on(node));
   }
 
   private static Placement on(String node) {

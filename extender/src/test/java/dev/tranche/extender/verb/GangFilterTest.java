@@ -47,7 +47,7 @@ class GangFilterTest {
   private void fifthTakesAHalf() {
     assertThat(offered(filter.filter(half("fifth"), List.of("a"), false))).isTrue();
     var bound = half("fifth").on("a");
-    world.state.apply(new Event.PodSeen(bound));
+    world.see(bound);
   }
 
   @Test
@@ -80,8 +80,7 @@ class GangFilterTest {
   void refusedMember_isNotWokenByWhatItsOwnGangFreed() {
     fifthTakesAHalf();
     List.of("m1", "m2", "m3", "m4").forEach(this::member);
-    world.nowMs += 60_000;
-    world.tick();
+    world.pass(60_000);
     world.woken.clear();
     List.of("m1", "m2", "m3", "m4").forEach(this::member);
     world.tick();
@@ -113,7 +112,7 @@ class GangFilterTest {
   @Test
   void boundMember_keepsItsReplicas_whenTheRestIsRefused() {
     List.of("m1", "m2", "m3", "m4").forEach(this::member);
-    world.state.apply(new Event.PodSeen(half("m1").on("a")));
+    world.see(half("m1").on("a"));
     List.of("m2", "m3", "m4").forEach(name -> world.state.apply(new Event.Release(name)));
     fifthTakesAHalf();
     List.of("m2", "m3", "m4").forEach(this::member);
@@ -125,7 +124,7 @@ class GangFilterTest {
   void refusal_afterAChangeOfLeader_countsTheBoundMembers() {
     for (String name : List.of("m1", "m2")) {
       var bound = FakeWorld.pod(name, 5, "tranche.dev/gpu=GPU-1").on("a");
-      world.state.apply(new Event.PodSeen(bound));
+      world.see(bound);
       world.gangs.bound(GROUP, name);
     }
     fifthTakesAHalf();

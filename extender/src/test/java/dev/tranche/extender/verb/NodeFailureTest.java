@@ -73,8 +73,8 @@ final class NodeFailureTest {
 
   @Test
   void preempt_choosesVictimsOnTheOthers() {
-    see(FakeWorld.pod("x", 10, "tranche.dev/gpu=b0").on("b"));
-    see(FakeWorld.pod("y", 10, "tranche.dev/gpu=a0").on("a"));
+    world.see(FakeWorld.pod("x", 10, "tranche.dev/gpu=b0").on("b"));
+    world.see(FakeWorld.pod("y", 10, "tranche.dev/gpu=a0").on("a"));
     var urgent = FakeWorld.pod("urgent", 5).with(new PreemptionInfo(50, Map.of(), 1, false, null));
     var x = new Preempt.VictimUids(List.of("x"), 0);
     var y = new Preempt.VictimUids(List.of("y"), 0);
@@ -85,27 +85,25 @@ final class NodeFailureTest {
 
   @Test
   void waitingPod_isWokenByAnother() {
-    see(FakeWorld.pod("x", 10, "tranche.dev/gpu=b0").on("b"));
+    world.see(FakeWorld.pod("x", 10, "tranche.dev/gpu=b0").on("b"));
     PodFacts waits = FakeWorld.pod("waits", 3);
-    see(waits);
+    world.see(waits);
     world.filter().filter(waits, BOTH, true);
     world.waiting.changed("a");
     world.state.apply(new Event.PodGone("x", "ns/x"));
     world.tick();
-    world.nowMs += 2_000;
-    world.tick();
+    world.pass(2_000);
     assertThat(world.woken).contains("b");
   }
 
   @Test
   void podOnTheNode_isSeen_andTimePassesForAll() {
-    see(FakeWorld.pod("u", 3, "tranche.dev/gpu=a0").on("a"));
+    world.see(FakeWorld.pod("u", 3, "tranche.dev/gpu=a0").on("a"));
     var share = new Placement.Share("b0", 10);
     var main = new Placement.Container("main", List.of(share));
     world.state.apply(
         new Event.Reserve(FakeWorld.pod("held", 10), "b", Placement.of(List.of(main))));
-    world.nowMs += 3_600_000;
-    world.tick();
+    world.pass(3_600_000);
     assertThat(world.ledger.hold("held")).isEmpty();
     assertThat(world.ledger.holds("a")).hasSize(1);
     assertThat(failures()).isPositive();
@@ -116,18 +114,17 @@ final class NodeFailureTest {
     var share = new Placement.Share("b0", 10);
     var place = Placement.of(List.of(new Placement.Container("main", List.of(share))));
     PodFacts bound = FakeWorld.pod("p", 10);
-    see(bound);
+    world.see(bound);
     var _ = world.state.assign(new Event.BindStarted(bound, "b", place));
     PodFacts waits = FakeWorld.pod("waits", 3);
-    see(waits);
+    world.see(waits);
     world.filter().filter(waits, List.of("b"), true);
     world.waiting.rejected(waits, List.of(world.evaluator.evaluate(waits, "b")));
     world.tick();
     world.woken.clear();
     world.unretractable = "b";
     world.state.apply(new Event.PodGone("p", "ns/p"));
-    world.nowMs += 2_000;
-    world.tick();
+    world.pass(2_000);
     assertThat(world.retracted).isEmpty();
     assertThat(world.woken).containsExactly("b");
     assertThat(failures()).isPositive();
@@ -136,14 +133,10 @@ final class NodeFailureTest {
   @Test
   void readers_seeTheOthers() {
     assertThat(world.inspection().nodes()).extracting(Inspection.Node::name).containsExactly("b");
-    see(FakeWorld.pod("p", 3));
+    world.see(FakeWorld.pod("p", 3));
     var decision = world.explained("ns/p", Optional.empty()).decision();
     assertThat(decision).isNotNull();
     assertThat(decision.nodes().fittedCount()).isEqualTo(1);
     assertThat(decision.nodes().refusedCount()).as("nothing is known of the other").isZero();
-  }
-
-  private void see(PodFacts pod) {
-    world.state.apply(new Event.PodSeen(pod));
   }
 }

@@ -15,13 +15,13 @@ import io.vertx.core.Vertx;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** Pods whose number counts GPUs that others serve, beside nodes with Tranche's plugin. */
 class PodsOfOthersTest {
-  private final Vertx vertx = Vertx.vertx();
+  @AutoClose private final Vertx vertx = Vertx.vertx();
   private final FakeWorld world = new FakeWorld(Policy.LOAD);
 
   @BeforeEach
@@ -29,11 +29,6 @@ class PodsOfOthersTest {
     world.state.apply(new Event.NodeSeen(new NodeFacts("plugin", Set.of(), "", true)));
     world.report("plugin", new FakeWorld.Gpu("GPU-1", 0, 0));
     world.state.apply(new Event.NodeSeen(new NodeFacts("dra", Set.of(), "", false)));
-  }
-
-  @AfterEach
-  void close() {
-    vertx.close().await();
   }
 
   private static PodFacts pod(int gpus, Map<String, String> annotations) {
@@ -109,7 +104,7 @@ class PodsOfOthersTest {
     PodFacts foreign = pod(1, Map.of(Names.SERVED_BY, Names.OTHER));
     assertThat(foreign.isCounted()).isFalse();
     assertThat(foreign.on("plugin").isCounted()).isTrue();
-    world.state.apply(new Event.PodSeen(foreign.on("plugin")));
+    world.see(foreign.on("plugin"));
     assertThat(world.ledger.hold("uid")).isPresent();
   }
 

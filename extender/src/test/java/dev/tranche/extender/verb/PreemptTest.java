@@ -72,7 +72,7 @@ final class PreemptTest {
   void podThatTerminatesForLong_isNoVictim() {
     bound("y", 10, "a", "a1", 100);
     var terminating = new PreemptionInfo(0, Map.of(), 1, true, null);
-    addPod(FakeWorld.pod("x", 10, "tranche.dev/gpu=a0").with(terminating).on("a"));
+    world.see(FakeWorld.pod("x", 10, "tranche.dev/gpu=a0").with(terminating).on("a"));
     assertThat(victims(urgent(5), Map.of("a", offered("x")))).containsOnlyKeys("a");
     world.nowMs += 2 * Timing.DEFAULT.terminatingMs();
     assertThat(victims(urgent(5), Map.of("a", offered("x")))).isEmpty();
@@ -142,8 +142,7 @@ final class PreemptTest {
   void offer_isAnswered_onceKubeSchedulerHasSeenThatTheVictimsAreGone() {
     evictX(1);
     assertThat(victims(urgent(5), Map.of("a", offered("y")))).isEmpty();
-    world.nowMs += 10_001;
-    world.tick();
+    world.pass(10_001);
     assertThat(victims(urgent(5), Map.of("a", offered("y"))))
         .containsExactly(Map.entry("a", offered("y")));
   }
@@ -205,19 +204,18 @@ final class PreemptTest {
     packed.budgets.listed();
     packed.report("a", new Gpu("a0", 0, 0), new Gpu("a1", 0, 0));
     packed.packing.hosts.node("a", new HostRequest(6_000, 1));
-    for (String uid : List.of("x", "y")) {
-      int cpu = uid.equals("x") ? 1_000 : 3_000;
-      packed.packing.podSeen(uid, "a", false, new HostRequest(cpu, 0));
-      String gpu = uid.equals("x") ? "a0" : "a1";
-      packed.state.apply(
-          new Event.PodSeen(
-              FakeWorld.pod(uid, 10, "tranche.dev/gpu=" + gpu)
-                  .with(needs(uid.equals("x") ? 0 : 1, cpu, false))
-                  .on("a")));
-    }
+    bound(packed, FakeWorld.pod("x", 10, "tranche.dev/gpu=a0").with(needs(0, 1_000, false)));
+    bound(packed, FakeWorld.pod("y", 10, "tranche.dev/gpu=a1").with(needs(1, 3_000, false)));
     PodFacts urgent = urgent(5).with(needs(50, 2_500, false));
     assertThat(packed.preempt().preempt(urgent, Map.of("a", offered("y"))).result())
         .isEqualTo(new Answer.Nodes(Map.of("a", offered("x"))));
+  }
+
+  /** On node a, with the CPU that it needs. */
+  private static void bound(FakeWorld packed, PodFacts pod) {
+    long cpuMilli = pod.preemption().needs().cpuMilli();
+    packed.packing.podSeen(pod.uid(), "a", false, new HostRequest(cpuMilli, 0));
+    packed.see(pod.on("a"));
   }
 
   /** "other" goes anyway. With it and "large" there is enough CPU, and enough of the GPU. */
@@ -228,16 +226,8 @@ final class PreemptTest {
     packed.report("a", new Gpu("a0", 0, 0));
     packed.packing.hosts.node("a", new HostRequest(7_000, 1));
     packed.packing.podSeen("other", "a", false, new HostRequest(2_000, 0));
-    Map.of("small", 3_000, "large", 2_000)
-        .forEach(
-            (uid, cpu) -> {
-              packed.packing.podSeen(uid, "a", false, new HostRequest(cpu, 0));
-              packed.state.apply(
-                  new Event.PodSeen(
-                      FakeWorld.pod(uid, uid.equals("small") ? 4 : 5, "tranche.dev/gpu=a0")
-                          .with(needs(0, cpu, false))
-                          .on("a")));
-            });
+    bound(packed, FakeWorld.pod("small", 4, "tranche.dev/gpu=a0").with(needs(0, 3_000, false)));
+    bound(packed, FakeWorld.pod("large", 5, "tranche.dev/gpu=a0").with(needs(0, 2_000, false)));
     PodFacts urgent = urgent(6).with(needs(50, 4_000, false));
     assertThat(packed.preempt().preempt(urgent, Map.of("a", offered("small", "other"))).result())
         .isEqualTo(new Answer.Nodes(Map.of("a", offered("large", "other"))));
@@ -268,14 +258,13 @@ final class PreemptTest {
     long stepMs = Timing.DEFAULT.tentativeMs() / 3;
     for (long passedMs = 0; passedMs < Timing.DEFAULT.nominatedMs(); passedMs += stepMs) {
       assertThat(heldOn()).as("after %d ms", passedMs).isEqualTo("a");
-      addPod(nominated);
+      world.see(nominated);
       filter.filter(nominated, List.of("a"), false);
       victims(nominated, Map.of("a", offered("x")));
-      world.nowMs += stepMs;
-      world.tick();
+      world.pass(stepMs);
     }
     assertThat(heldOn()).isEmpty();
-    addPod(nominated);
+    world.see(nominated);
     assertThat(heldOn()).isEmpty();
     assertThat(world.ledger.nominatedPods()).isEmpty();
   }
@@ -283,43 +272,35 @@ final class PreemptTest {
   /** An error that filter answers clears the nomination. */
   @Test
   void whileTheFirstVictimsEnd_noPodOfAnotherNodeIsEvicted() {
-    fill(0, 1);
     bound("z", 10, "b", "b0", 0);
     bound("w", 10, "b", "b1", 100);
-    victims(urgent(5), Map.of("a", offered("x")));
-    addPod(urgent(5).with(preemptionInfo(50, "a")));
+    nominate(1);
     long graceMs = 3 * Timing.DEFAULT.terminatingMs();
     terminates("x", world.nowMs + graceMs);
-    addPod(urgent(5));
+    world.see(urgent(5));
     for (long passedMs = 0; passedMs < graceMs; passedMs += 20_000) {
       assertThat(victims(urgent(5), Map.of("b", offered("z")))).isEmpty();
       assertThat(victims(urgent(5), Map.of("a", offered("y"), "b", offered("z"))))
           .containsExactly(Map.entry("a", offered("x")));
-      world.nowMs += 20_000;
-      world.tick();
+      world.pass(20_000);
       assertThat(heldOn()).isEqualTo("a");
     }
-    world.nowMs += Timing.DEFAULT.terminatingMs();
-    world.tick();
+    world.pass(Timing.DEFAULT.terminatingMs());
     assertThat(victims(urgent(5), Map.of("b", offered("z")))).containsOnlyKeys("b");
   }
 
   /** Nobody asks for the pod meanwhile: kube-scheduler waits until the victims are gone. */
   @Test
   void hold_lastsWhileItsVictimsEnd() {
-    fill(0, 100);
-    victims(urgent(5), Map.of("a", offered("x")));
-    addPod(urgent(5).with(preemptionInfo(50, "a")));
+    nominate(100);
     terminates("x", world.nowMs + 2 * Timing.DEFAULT.terminatingMs());
-    addPod(urgent(5));
+    world.see(urgent(5));
     for (int i = 0; i < 4; i++) {
-      world.nowMs += Timing.DEFAULT.tentativeMs();
-      world.tick();
+      world.pass(Timing.DEFAULT.tentativeMs());
       assertThat(heldOn()).isEqualTo("a");
     }
     world.state.apply(new Event.PodGone("x", "ns/x"));
-    world.nowMs += Timing.DEFAULT.tentativeMs();
-    world.tick();
+    world.pass(Timing.DEFAULT.tentativeMs());
     assertThat(heldOn()).isEmpty();
   }
 
@@ -345,7 +326,7 @@ final class PreemptTest {
         .containsExactly(Map.entry("a", offered("y")));
     assertThat(victims(urgent(5), Map.of("a", offered("x"))))
         .containsExactly(Map.entry("a", offered("y")));
-    addPod(urgent(5).with(preemptionInfo(50, "a")));
+    world.see(urgent(5).with(preemptionInfo(50, "a")));
     assertThat(victims(urgent(5), Map.of("a", offered("x"))))
         .containsExactly(Map.entry("a", offered("y")));
   }
@@ -357,11 +338,11 @@ final class PreemptTest {
     bound("w", 10, "b", "b1", 1);
     victims(urgent(5), Map.of("a", offered("x"), "b", offered("z")));
     assertThat(heldOn()).isEqualTo("a");
-    addPod(urgent(5));
+    world.see(urgent(5));
     assertThat(heldOn()).isEqualTo("a");
-    addPod(urgent(5).with(preemptionInfo(50, "b")));
+    world.see(urgent(5).with(preemptionInfo(50, "b")));
     assertThat(heldOn()).isEqualTo("b");
-    addPod(urgent(5).with(preemptionInfo(50, "elsewhere")));
+    world.see(urgent(5).with(preemptionInfo(50, "elsewhere")));
     assertThat(heldOn()).isEmpty();
     assertThat(world.ledger.nominatedPods()).isEmpty();
   }
@@ -369,34 +350,28 @@ final class PreemptTest {
   /** kube-scheduler clears the nomination whenever filter answers an Error. */
   @Test
   void hold_outlivesAClearedNomination_whileItsPodIsFiltered_butNotForEver() {
-    fill(0, 100);
-    victims(urgent(5), Map.of("a", offered("x")));
-    addPod(urgent(5).with(preemptionInfo(50, "a")));
-    addPod(urgent(5));
+    nominate(100);
+    world.see(urgent(5));
     for (int i = 0; i < 3; i++) {
       world.nowMs += Timing.DEFAULT.tentativeMs() - 1;
       filter.filter(urgent(5), List.of("a"), false);
       world.tick();
       assertThat(heldOn()).isEqualTo("a");
     }
-    world.nowMs += Timing.DEFAULT.tentativeMs();
-    world.tick();
+    world.pass(Timing.DEFAULT.tentativeMs());
     assertThat(heldOn()).isEmpty();
     assertThat(world.ledger.nominatedPods()).isEmpty();
   }
 
   @Test
   void hold_ofAClearedNomination_endsAtLast_howeverOftenItsPodIsFiltered() {
-    fill(0, 100);
-    victims(urgent(5), Map.of("a", offered("x")));
-    addPod(urgent(5).with(preemptionInfo(50, "a")));
-    addPod(urgent(5));
+    nominate(100);
+    world.see(urgent(5));
     long stepMs = Timing.DEFAULT.tentativeMs() / 2;
     for (long passedMs = 0; passedMs < Timing.DEFAULT.nominatedMs(); passedMs += stepMs) {
       assertThat(heldOn()).isEqualTo("a");
       filter.filter(urgent(5), List.of("a"), false);
-      world.nowMs += stepMs;
-      world.tick();
+      world.pass(stepMs);
     }
     assertThat(heldOn()).isEmpty();
   }
@@ -405,8 +380,7 @@ final class PreemptTest {
   void hold_thatIsNeverNominated_expires() {
     fill(0, 100);
     victims(urgent(5), Map.of("a", offered("x")));
-    world.nowMs += Timing.DEFAULT.tentativeMs();
-    world.tick();
+    world.pass(Timing.DEFAULT.tentativeMs());
     assertThat(heldOn()).isEmpty();
   }
 
@@ -422,7 +396,7 @@ final class PreemptTest {
   void roomOfAPodThatTerminates_isTransient_butNotForEver() {
     fill(0, 0);
     PodFacts x = world.ledger.pod("x").orElseThrow();
-    addPod(x.with(new PreemptionInfo(0, Map.of(), 1, true, null)));
+    world.see(x.with(new PreemptionInfo(0, Map.of(), 1, true, null)));
     assertThat(filter.filter(FakeWorld.pod("q", 5), List.of("a"), false))
         .isInstanceOf(Filter.Answer.Undecided.class);
     world.nowMs += Timing.DEFAULT.terminatingMs();
@@ -447,9 +421,7 @@ final class PreemptTest {
   void whatIsReadSoon_isWaitedFor() {
     var cold = FakeWorld.unsynced(new SimpleMeterRegistry());
     cold.state.apply(new Event.NodeSeen(new NodeFacts("a", Set.of(), "", true)));
-    cold.state.apply(
-        new Event.PodSeen(
-            FakeWorld.pod("x", 10, "tranche.dev/gpu=a0").with(preemptionInfo(0, null)).on("a")));
+    cold.see(FakeWorld.pod("x", 10, "tranche.dev/gpu=a0").with(preemptionInfo(0, null)).on("a"));
     long startMs = cold.nowMs;
     cold.meanwhile =
         () -> {
@@ -511,11 +483,15 @@ final class PreemptTest {
     return new VictimUids(List.of(uids), 0);
   }
 
-  /** For a pod that is nominated to node a. */
-  private void evictX(int priorityOfY) {
+  /** The urgent pod to node a, where x is its victim. */
+  private void nominate(int priorityOfY) {
     fill(0, priorityOfY);
     victims(urgent(5), Map.of("a", offered("x")));
-    addPod(urgent(5).with(preemptionInfo(50, "a")));
+    world.see(urgent(5).with(preemptionInfo(50, "a")));
+  }
+
+  private void evictX(int priorityOfY) {
+    nominate(priorityOfY);
     world.state.apply(new Event.PodGone("x", "ns/x"));
   }
 
@@ -544,12 +520,12 @@ final class PreemptTest {
 
   private void bound(
       String name, int replicas, String node, String gpu, PreemptionInfo preemption) {
-    addPod(FakeWorld.pod(name, replicas, "tranche.dev/gpu=" + gpu).with(preemption).on(node));
+    world.see(FakeWorld.pod(name, replicas, "tranche.dev/gpu=" + gpu).with(preemption).on(node));
   }
 
   private void terminates(String uid, long graceUntilMs) {
     PodFacts pod = world.ledger.pod(uid).orElseThrow();
-    addPod(
+    world.see(
         pod.with(
             new PreemptionInfo(
                 pod.preemption().priority(),
@@ -560,9 +536,5 @@ final class PreemptTest {
                 null,
                 graceUntilMs,
                 NodeNeeds.NONE)));
-  }
-
-  private void addPod(PodFacts pod) {
-    world.state.apply(new Event.PodSeen(pod));
   }
 }

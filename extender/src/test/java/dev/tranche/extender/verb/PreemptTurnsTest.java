@@ -2,7 +2,6 @@ package dev.tranche.extender.verb;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.ledger.PreemptionInfo;
 import dev.tranche.extender.preempt.Budget;
@@ -215,8 +214,6 @@ final class PreemptTurnsTest {
 
   private void bound(String name, int replicas, String node, String gpu, int priority) {
     var preemption = new PreemptionInfo(priority, Map.of(), 1, false, null);
-    world.state.apply(
-        new Event.PodSeen(
-            FakeWorld.pod(name, replicas, "tranche.dev/gpu=" + gpu).with(preemption).on(node)));
+    world.see(FakeWorld.pod(name, replicas, "tranche.dev/gpu=" + gpu).with(preemption).on(node));
   }
 }

@@ -1,6 +1,5 @@
 package dev.tranche.extender.verb;
 
-import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.ledger.NodeNeeds;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.ledger.PodLabels;
@@ -201,7 +200,7 @@ final class PreemptionScene {
       world.packing.podSeen(pod.uid(), node.name(), false, host);
     }
     if (pod.gpu() >= 0) {
-      world.state.apply(new Event.PodSeen(pod.facts(node)));
+      world.see(pod.facts(node));
     }
   }
 

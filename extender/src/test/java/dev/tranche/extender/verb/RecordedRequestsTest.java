@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.tranche.extender.http.ExtenderReader;
 import dev.tranche.extender.http.ExtenderWriter;
 import dev.tranche.extender.http.Recorded;
-import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.ledger.PreemptionInfo;
 import dev.tranche.extender.score.Policy;
@@ -20,7 +19,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.stream.Collectors;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -28,7 +27,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 /** Every verb decides on what each release of kube-scheduler has sent. */
 final class RecordedRequestsTest {
   private static final String RELEASES = "dev.tranche.extender.http.Recorded#releases";
-  private final Vertx vertx = Vertx.vertx();
+  @AutoClose private final Vertx vertx = Vertx.vertx();
   private final FakeWorld world = new FakeWorld(Policy.LOAD);
   private final ExtenderReader reader = new ExtenderReader(List.of("nvidia.com/gpu"));
 
@@ -38,11 +37,6 @@ final class RecordedRequestsTest {
     world.report("node-a", new Gpu("GPU-a", 0.9, 0));
     world.report("node-b", new Gpu("GPU-b", 0.1, 0));
     world.report("node-c", new Gpu("GPU-c", 0.5, 0));
-  }
-
-  @AfterEach
-  void stop() {
-    vertx.close().await();
   }
 
   @ParameterizedTest
@@ -77,7 +71,7 @@ final class RecordedRequestsTest {
   @MethodSource(RELEASES)
   void bind_assignsAGpuOfTheNode(Recorded release) throws Exception {
     PodFacts pod = reader.args(release.body("filter")).pod().orElseThrow();
-    world.state.apply(new Event.PodSeen(pod));
+    world.see(pod);
     var binding = reader.binding(release.body("bind"));
     var bind = world.bind(new Loop(vertx.getOrCreateContext()));
     assertThat(bind.bind(binding.key(), binding.podUid(), binding.node()).await()).isEmpty();
@@ -111,7 +105,6 @@ final class RecordedRequestsTest {
 
   private void bound(String uid, String node, int replicas) {
     var pod = FakeWorld.pod(uid, replicas, "tranche.dev/gpu=" + node.replace("node-", "GPU-"));
-    world.state.apply(
-        new Event.PodSeen(pod.with(new PreemptionInfo(0, Map.of(), 1, false, null)).on(node)));
+    world.see(pod.with(new PreemptionInfo(0, Map.of(), 1, false, null)).on(node));
   }
 }

@@ -60,8 +60,7 @@ class TickTurnsTest {
       var held = FakeWorld.pod("held-" + node, 10);
       world.state.apply(new Event.Reserve(held, node, on("gpu-of-" + node, 10)));
     }
-    world.nowMs += 60_000;
-    world.tick();
+    world.pass(60_000);
     assertThat(held()).isEqualTo(NODES - 1_000);
     world.state.apply(new Event.NodeGone(NAMES.getLast()));
     world.tick();

@@ -2,7 +2,6 @@ package dev.tranche.extender.verb;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.ledger.PreemptionInfo;
 import dev.tranche.extender.placement.Reason;
@@ -13,14 +12,14 @@ import io.vertx.core.Vertx;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** A node that reports idle GPUs and acknowledges no assignment. */
 final class UnacknowledgedTest {
   private static final List<String> ALL = List.of("deaf", "busy", "full");
-  private final Vertx vertx = Vertx.vertx();
+  @AutoClose private final Vertx vertx = Vertx.vertx();
   private final FakeWorld world = new FakeWorld(Policy.LOAD);
   private final Bind bind = world.bind(new Loop(vertx.getOrCreateContext()));
   private final FakeWorld.FilterNow filter = world.filter(64);
@@ -33,12 +32,7 @@ final class UnacknowledgedTest {
     world.report("deaf", new Gpu("d0", 0, 0));
     world.report("busy", new Gpu("b0", 0.6, 0), new Gpu("b1", 0.6, 0), new Gpu("b2", 0.6, 0));
     world.report("full", new Gpu("f0", 0, 0));
-    see(FakeWorld.pod("x", 10, "tranche.dev/gpu=f0").on("full"));
-  }
-
-  @AfterEach
-  void stop() {
-    vertx.close().await();
+    world.see(FakeWorld.pod("x", 10, "tranche.dev/gpu=f0").on("full"));
   }
 
   @Test
@@ -46,11 +40,10 @@ final class UnacknowledgedTest {
     int attempts = 0;
     for (int i = 0; i < 12; i++) {
       PodFacts pod = FakeWorld.pod("p" + i, 2);
-      see(pod);
+      world.see(pod);
       while (!bound(pod)) {
         attempts++;
-        world.nowMs += 1_000;
-        world.tick();
+        world.pass(1_000);
         report("busy");
         assertThat(attempts).as("failed attempts").isLessThan(12);
       }
@@ -74,8 +67,7 @@ final class UnacknowledgedTest {
     var answer = filter.filter(pod("q", 3), List.of("deaf", "full"), false);
     assertThat(answer).isInstanceOf(Filter.Answer.Undecided.class);
     assertThat(world.explanations.cause("p")).isEmpty();
-    world.nowMs += 10_000;
-    world.tick();
+    world.pass(10_000);
     world.deaf.clear();
     assertThat(bind.bind("ns/q", "q", "deaf").await()).isEmpty();
     assertThat(world.ledger.acknowledgements.backedOff()).isZero();
@@ -83,10 +75,10 @@ final class UnacknowledgedTest {
 
   @Test
   void nodeInBackoffWithoutRoom_isRefusedAsAnyOther_andNobodyIsEvictedThere() {
-    see(FakeWorld.pod("v", 8, "tranche.dev/gpu=d0").on("deaf"));
+    world.see(FakeWorld.pod("v", 8, "tranche.dev/gpu=d0").on("deaf"));
     failOnce();
     var urgent = FakeWorld.pod("q", 9).with(new PreemptionInfo(50, Map.of(), 1, false, null));
-    see(urgent);
+    world.see(urgent);
     var answer = (Filter.Answer.Nodes) filter.filter(urgent, List.of("deaf", "full"), false);
     assertThat(answer.refused()).containsEntry(Reason.FULL, List.of("deaf", "full"));
     var victims =
@@ -103,26 +95,22 @@ final class UnacknowledgedTest {
   void bindToNodeInBackoff_isRefusedWithoutAnAssignment() {
     failOnce();
     int sent = world.assigned.size();
-    see(FakeWorld.pod("q", 2));
+    world.see(FakeWorld.pod("q", 2));
     assertThat(bind.bind("ns/q", "q", "deaf").await().orElseThrow())
         .contains("does not acknowledge assignments", "will be retried");
     assertThat(world.assigned).hasSize(sent);
   }
 
   private void failOnce() {
-    see(FakeWorld.pod("first", 1));
+    world.see(FakeWorld.pod("first", 1));
     assertThat(bind.bind("ns/first", "first", "deaf").await()).isPresent();
     assertThat(world.ledger.acknowledgements.backedOff()).isOne();
   }
 
   private PodFacts pod(String name, int replicas) {
     PodFacts pod = FakeWorld.pod(name, replicas);
-    see(pod);
+    world.see(pod);
     return pod;
-  }
-
-  private void see(PodFacts pod) {
-    world.state.apply(new Event.PodSeen(pod));
   }
 
   private void report(String node) {

@@ -43,7 +43,7 @@ final class VerbsTest {
   @Test
   void prioritize_youngPodFadesAsTheMeanFollows() {
     world.report("a", new Gpu("a0", 0.2, 0));
-    world.state.apply(new Event.PodSeen(FakeWorld.pod("p", 3, "tranche.dev/gpu=a0").on("a")));
+    world.see(FakeWorld.pod("p", 3, "tranche.dev/gpu=a0").on("a"));
     assertThat(load("a")).isEqualTo(0.5);
     world.nowMs += Timing.DEFAULT.youngMs() / 2;
     world.report("a", new Gpu("a0", 0.3, 0));
@@ -67,7 +67,7 @@ final class VerbsTest {
   void prioritize_packedByAnnotation_hasOneWinner() {
     world.report("a", new Gpu("a0", 0.1, 0));
     world.report("b", new Gpu("b0", 0.9, 0));
-    world.state.apply(new Event.PodSeen(FakeWorld.pod("x", 7, "tranche.dev/gpu=b0").on("b")));
+    world.see(FakeWorld.pod("x", 7, "tranche.dev/gpu=b0").on("b"));
     var scores =
         prioritize.prioritize(FakeWorld.pod("p", 3, Names.GPU_PLACEMENT + "=packed"), BOTH);
     assertThat(scores).containsEntry("a", 0).containsEntry("b", Scores.PACKED_WINNER);
@@ -78,7 +78,7 @@ final class VerbsTest {
     for (String node : BOTH) {
       world.report(node, new Gpu(node + "0", 0, 0), new Gpu(node + "1", 0, 0));
     }
-    world.state.apply(new Event.PodSeen(FakeWorld.pod("x", 7, "tranche.dev/gpu=b1").on("b")));
+    world.see(FakeWorld.pod("x", 7, "tranche.dev/gpu=b1").on("b"));
     var pod = FakeWorld.pod("p", 3, Names.GPU_PLACEMENT + "=packed");
     var one = world.filter(1).filter(pod, BOTH, false);
     assertThat(one).isEqualTo(new Filter.Answer.Nodes(List.of("b"), Map.of()));
@@ -97,7 +97,7 @@ final class VerbsTest {
       packed.packing.hosts.node(node, new HostRequest(node.equals("a") ? 8_000 : 64_000, 1_024));
     }
     packed.packing.requested("x", new HostRequest(8_000, 512));
-    packed.state.apply(new Event.PodSeen(FakeWorld.pod("x", 5, "tranche.dev/gpu=c0").on("c")));
+    packed.see(FakeWorld.pod("x", 5, "tranche.dev/gpu=c0").on("c"));
     var byHost = packed.prioritize();
     assertThat(byHost.withoutGpu(new HostRequest(4_000, 128), BOTH, false))
         .containsEntry("a", 0)
@@ -184,7 +184,7 @@ final class VerbsTest {
   @Test
   void filter_memoryGrantedToATentativePod_isTaken() {
     world.report("a", new Gpu("a0", 0, 6 * GIB));
-    world.state.apply(new Event.PodSeen(FakeWorld.pod("p", 5, "tranche.dev/gpu=a0").on("a")));
+    world.see(FakeWorld.pod("p", 5, "tranche.dev/gpu=a0").on("a"));
     // 5 GiB are granted, 6 measured: one is somebody else's, or p has more than its share.
     assertThat(nodes(FakeWorld.pod("q", 5)).refused()).containsEntry(Reason.MEMORY, List.of("a"));
     assertThat(nodes(FakeWorld.pod("r", 4)).nodes()).containsExactly("a");
@@ -193,7 +193,7 @@ final class VerbsTest {
   @Test
   void memory_measuredPerPod_countsOverItsGrantAndForNobodyKnown() {
     world.report("a", new Gpu("a0", 0, 6 * GIB, Map.of("ns/p", 6 * GIB)));
-    world.state.apply(new Event.PodSeen(FakeWorld.pod("p", 5, "tranche.dev/gpu=a0").on("a")));
+    world.see(FakeWorld.pod("p", 5, "tranche.dev/gpu=a0").on("a"));
     assertThat(memoryFree("a")).isEqualTo(4 * GIB);
     // Idle on its grant, and 6 GiB are somebody else's: both count.
     world.report("a", new Gpu("a0", 0, 6 * GIB, Map.of("other/x", 6 * GIB)));
@@ -245,8 +245,7 @@ final class VerbsTest {
     world.report("a", new Gpu("a0", 0, 2 * GIB));
     world.tick();
     world.report("a", new Gpu("a0", 0, GIB));
-    world.nowMs += 5_000;
-    world.tick();
+    world.pass(5_000);
     assertThat(world.woken).containsExactly("a");
   }
 
@@ -284,14 +283,13 @@ final class VerbsTest {
     assertThat(nodes(FakeWorld.pod("q", 5)).refused()).containsEntry(Reason.FULL, List.of("a"));
     world.tick();
     assertThat(world.waiting.fragmented()).as("it may be deleted").isZero();
-    world.state.apply(new Event.PodSeen(FakeWorld.pod("p", 3)));
+    world.see(FakeWorld.pod("p", 3));
     world.tick();
     assertThat(world.waiting.fragmented()).isOne();
   }
 
   private void addPod(String pod, int replicas, String gpu) {
-    world.state.apply(
-        new Event.PodSeen(FakeWorld.pod(pod, replicas, "tranche.dev/gpu=" + gpu).on("a")));
+    world.see(FakeWorld.pod(pod, replicas, "tranche.dev/gpu=" + gpu).on("a"));
   }
 
   @Test
@@ -340,7 +338,7 @@ final class VerbsTest {
   void aStrangerWhoseGpuIsNeverKnown_isNotWaitedForForEver() {
     world.report("a", new Gpu("a0", 0, 0));
     var stranger = FakeWorld.pod("stranger", 10).on("a");
-    world.state.apply(new Event.PodSeen(stranger));
+    world.see(stranger);
     var pod = FakeWorld.pod("p", 3);
     assertThat(filter.filter(pod, List.of("a"), false)).isInstanceOf(Filter.Answer.Undecided.class);
     world.nowMs += NodeEvaluator.UNKNOWN_GPU_MS;
@@ -357,9 +355,7 @@ final class VerbsTest {
     List<String> names = IntStream.range(0, 9).mapToObj(i -> "n" + i).toList();
     for (String node : names) {
       slow.report(node, new Gpu(node + "0", 0, 0));
-      slow.state.apply(
-          new Event.PodSeen(
-              FakeWorld.pod("x" + node, 9, "tranche.dev/gpu=" + node + "0").on(node)));
+      slow.see(FakeWorld.pod("x" + node, 9, "tranche.dev/gpu=" + node + "0").on(node));
     }
     slow.stepMs = stepMs;
     var answer = slow.filter().filter(FakeWorld.pod("p", 3), names, false);
@@ -425,8 +421,7 @@ final class VerbsTest {
 
   private void ticks(int seconds) {
     for (int i = 0; i < seconds; i++) {
-      world.nowMs += 1_000;
-      world.tick();
+      world.pass(1_000);
     }
   }
 

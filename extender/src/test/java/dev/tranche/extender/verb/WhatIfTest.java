@@ -80,8 +80,7 @@ final class WhatIfTest {
       var share = new Placement.Share("n" + i + "-0", 10);
       var main = new Placement.Container("main", List.of(share));
       world.state.apply(new Event.Reserve(other, "n" + i, Placement.of(List.of(main))));
-      world.state.apply(
-          new Event.PodSeen(bound(other, world.ledger.hold(other.uid()).orElseThrow())));
+      world.see(bound(other, world.ledger.hold(other.uid()).orElseThrow()));
     }
     var turns = new ArrayList<Long>();
     var measured =
@@ -122,7 +121,7 @@ final class WhatIfTest {
     int refused = 0;
     for (int i = 0; i < 100; i++) {
       PodFacts pod = pod(random, i);
-      world.state.apply(new Event.PodSeen(pod));
+      world.see(pod);
       WhatIf.Answer foretold = ask(pod, 1);
       Inspection before = world.inspection();
       assertThat(ask(pod, 1)).as("asked twice").usingRecursiveComparison().isEqualTo(foretold);
@@ -135,7 +134,7 @@ final class WhatIfTest {
       assertThat(hold.map(Hold::held))
           .isEqualTo(foretold.places().stream().findFirst().map(p -> p.placement().held()));
       refused += hold.isPresent() ? 0 : 1;
-      hold.ifPresent(h -> world.state.apply(new Event.PodSeen(bound(pod, h))));
+      hold.ifPresent(h -> world.see(bound(pod, h)));
       world.nowMs += 200;
     }
     assertThat(refused).isBetween(1, 99);
@@ -180,7 +179,7 @@ final class WhatIfTest {
     filter = world.filter();
     world.report("a", new Gpu("a0", 0, 0), new Gpu("a1", 0, 0));
     world.report("b", new Gpu("b0", 0, 0));
-    world.state.apply(new Event.PodSeen(FakeWorld.pod("held", 3, "tranche.dev/gpu=a0").on("a")));
+    world.see(FakeWorld.pod("held", 3, "tranche.dev/gpu=a0").on("a"));
     int shapes = world.packing.shapes();
     WhatIf.Answer foretold = ask(FakeWorld.pod("p", 7), 1);
     assertThat(world.packing.shapes()).isEqualTo(shapes);
@@ -218,7 +217,7 @@ final class WhatIfTest {
   void nodeInBackoff_isNoRefusalForGood() {
     world.report("a", new Gpu("a0", 0, 0));
     world.report("b", new Gpu("b0", 0, 0));
-    world.state.apply(new Event.PodSeen(FakeWorld.pod("held", 9, "tranche.dev/gpu=b0").on("b")));
+    world.see(FakeWorld.pod("held", 9, "tranche.dev/gpu=b0").on("b"));
     world.state.apply(new Event.Unacknowledged("a", world.nowMs));
     PodFacts pod = FakeWorld.pod("p", 9);
     WhatIf.Answer answer = ask(pod, 1);

@@ -128,7 +128,7 @@ final class SimulatedScheduler {
                     Names.GPU,
                     node.name + "-" + gpu),
                 TestFacts.main(node.taken[gpu])));
-    world.state.apply(new Event.PodSeen(facts));
+    world.see(facts);
   }
 
   /** Which nodes the pod's own fields exclude, as the API server would tell. */

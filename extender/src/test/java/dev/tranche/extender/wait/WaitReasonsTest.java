@@ -79,7 +79,7 @@ final class WaitReasonsTest extends WaitingPodsRig {
     PodFacts pod = arrange(situation.reason(), new Random(situation.seed()));
     scheduler.report();
     pod = condition(situation.reason(), pod);
-    world.state.apply(new Event.PodSeen(pod));
+    world.see(pod);
     survey();
 
     String reason = situation.reason().toString();
@@ -134,7 +134,7 @@ final class WaitReasonsTest extends WaitingPodsRig {
     scheduler.report();
     WhatIf.Answer answer = world.foretold(posted, scheduler.filter(posted), 1);
     PodFacts pod = condition(situation.reason(), posted);
-    world.state.apply(new Event.PodSeen(pod));
+    world.see(pod);
     PodDetail explained = world.explained("ns/p", Optional.of(scheduler.filter(pod)));
     assertThat(WhatIfAnswer.of(posted, answer, OptionalInt.empty(), Instant.now()).waiting())
         .isNotNull()
@@ -150,7 +150,7 @@ final class WaitReasonsTest extends WaitingPodsRig {
   void podOfASchedulerThatDoesNotExist_isNotToldThatGpusAreFull() {
     scheduler.add(new Node("full", 10));
     scheduler.report();
-    world.state.apply(new Event.PodSeen(pod(5, Map.of())));
+    world.see(pod(5, Map.of()));
     survey();
     assertThat(row().reason()).isEqualTo("NotFiltered");
     assertThat(row().whatToDo()).contains("schedulerName");
@@ -168,7 +168,7 @@ final class WaitReasonsTest extends WaitingPodsRig {
     scheduler.report();
     PodFacts pod = condition(WaitReason.FULL, pod(5, Map.of()));
     assertThat(pod.scheduler().refusals()).contains(Reason.FULL);
-    world.state.apply(new Event.PodSeen(pod));
+    world.see(pod);
     String words = "required node affinity and taints not tolerated";
     assertThat(world.explained("ns/p", Optional.of(scheduler.filter(pod))).pod().waiting())
         .satisfies(waiting -> assertThat(waiting.reason()).isEqualTo("NodesExcluded"))
@@ -193,7 +193,7 @@ final class WaitReasonsTest extends WaitingPodsRig {
     scheduler.add(new Node("full", 10));
     scheduler.add(new Node("other", 10)).tainted = true;
     scheduler.report();
-    world.state.apply(new Event.PodSeen(condition(WaitReason.FULL, pod(5, Map.of()))));
+    world.see(condition(WaitReason.FULL, pod(5, Map.of())));
     var read = new ArrayList<String>();
     survey(
         new PinChecks(
@@ -215,7 +215,7 @@ final class WaitReasonsTest extends WaitingPodsRig {
     }
     scheduler.add(new Node("cpu"));
     scheduler.report();
-    world.state.apply(new Event.PodSeen(condition(WaitReason.FULL, pod(5, Map.of()))));
+    world.see(condition(WaitReason.FULL, pod(5, Map.of())));
     survey();
     assertThat(row().reason()).isEqualTo("NodesExcluded");
     assertThat(row().message()).contains("its volumes", "would fit");
@@ -228,7 +228,7 @@ final class WaitReasonsTest extends WaitingPodsRig {
     scheduler.add(new Node("full", 10));
     scheduler.add(new Node("idle", 0)).volumeElsewhere = true;
     scheduler.report();
-    world.state.apply(new Event.PodSeen(condition(WaitReason.FULL, pod(5, Map.of()))));
+    world.see(condition(WaitReason.FULL, pod(5, Map.of())));
     survey();
     assertThat(row().reason()).isEqualTo("Full");
     assertThat(row().message())
@@ -240,7 +240,7 @@ final class WaitReasonsTest extends WaitingPodsRig {
   void podThatNeedsMoreGpusThanAnyNodeHas_isToldThat_andNotThatTheyAreFull() {
     scheduler.add(new Node("two", 10, 4));
     scheduler.report();
-    world.state.apply(new Event.PodSeen(condition(WaitReason.FULL, pod(80, Map.of()))));
+    world.see(condition(WaitReason.FULL, pod(80, Map.of())));
     survey();
     assertThat(row().reason()).isEqualTo("TooFewGpus");
     assertThat(row().message()).contains("no node has so many GPUs");
@@ -257,7 +257,7 @@ final class WaitReasonsTest extends WaitingPodsRig {
     node.taken = new int[] {10};
     scheduler.report();
     world.state.apply(new Event.Nominate(nominated, Map.of("a", place), "a"));
-    world.state.apply(new Event.PodSeen(nominated));
+    world.see(nominated);
     survey();
     assertThat(row().reason()).isEqualTo("Preempting");
     node.taken = new int[] {0};
@@ -265,9 +265,8 @@ final class WaitReasonsTest extends WaitingPodsRig {
     survey();
     assertThat(row().reason()).isEqualTo("NotBoundYet");
     node.portTaken = true;
-    world.state.apply(
-        new Event.PodSeen(
-            SimulatedScheduler.refused(nominated, scheduler.trySchedule(nominated).orElseThrow())));
+    world.see(
+        SimulatedScheduler.refused(nominated, scheduler.trySchedule(nominated).orElseThrow()));
     survey();
     assertThat(row().reason()).isEqualTo("PortOrCpu");
     assertThat(row().message())
@@ -285,7 +284,7 @@ final class WaitReasonsTest extends WaitingPodsRig {
     scheduler.report();
     PodFacts nominated = pod(5, Map.of()).with(new PreemptionInfo(5, Map.of(), 1, false, "a"));
     assertThat(scheduler.trySchedule(nominated)).isEmpty();
-    world.state.apply(new Event.PodSeen(nominated));
+    world.see(nominated);
     String chosen = "kube-scheduler has chosen node a, and has not bound the pod yet";
     // Until the survey only filter's answer is known.
     assertThat(WaitCauses.of(nominated, Survey.UNKNOWN, world.explanations.decided(nominated)))
@@ -349,7 +348,7 @@ final class WaitReasonsTest extends WaitingPodsRig {
   void podOnFullGpus_saysWhatARollingUpdateNeeds() {
     PodFacts pod = arrange(WaitReason.FULL, new Random(1));
     scheduler.report();
-    world.state.apply(new Event.PodSeen(condition(WaitReason.FULL, pod)));
+    world.see(condition(WaitReason.FULL, pod));
     survey();
     assertThat(written.getFirst().getMessage()).contains("maxSurge: 0 and maxUnavailable: 1");
   }
@@ -360,7 +359,7 @@ final class WaitReasonsTest extends WaitingPodsRig {
     PodFacts pod = arrange(WaitReason.PINNED_TO, new Random(1));
     scheduler.report();
     pod = condition(WaitReason.PINNED_TO, pod);
-    world.state.apply(new Event.PodSeen(pod));
+    world.see(pod);
     var read = new ArrayList<String>();
     var pins =
         new PinChecks(
@@ -391,7 +390,7 @@ final class WaitReasonsTest extends WaitingPodsRig {
     arrange(WaitReason.PINNED_TO, new Random(1));
     scheduler.report();
     PodFacts pod = pod(5, Map.of(Names.GPU_MEMORY_LIMIT, "2Gi"));
-    world.state.apply(new Event.PodSeen(condition(WaitReason.PINNED_TO, pod)));
+    world.see(condition(WaitReason.PINNED_TO, pod));
     survey();
     assertThat(row().message()).doesNotContain("tranche.dev/gpu-memory");
     assertThat(row().whatToDo()).doesNotContain("tranche.dev/gpu-memory");
@@ -401,7 +400,7 @@ final class WaitReasonsTest extends WaitingPodsRig {
   void pinnedPod_saysWhichNodesItIsRestrictedTo() {
     PodFacts pod = arrange(WaitReason.PINNED_TO, new Random(1));
     scheduler.report();
-    world.state.apply(new Event.PodSeen(condition(WaitReason.PINNED_TO, pod)));
+    world.see(condition(WaitReason.PINNED_TO, pod));
     survey(
         new PinChecks(
             rig.context,
@@ -426,7 +425,7 @@ final class WaitReasonsTest extends WaitingPodsRig {
     scheduler.add(new Node("a", 10));
     scheduler.report();
     for (int i = 0; i < 30; i++) {
-      world.state.apply(new Event.PodSeen(named("kind-" + i, pod(6, Map.of("kind", "" + i)))));
+      world.see(named("kind-" + i, pod(6, Map.of("kind", "" + i))));
     }
     var told = new ArrayList<String>();
     listeners.set(0, (pod, cause, text) -> told.add(pod.uid()));
@@ -446,7 +445,7 @@ final class WaitReasonsTest extends WaitingPodsRig {
     scheduler.add(new Node("a", 10));
     scheduler.report();
     for (int i = 0; i < 30; i++) {
-      world.state.apply(new Event.PodSeen(named("many-" + i, pod(6, Map.of()))));
+      world.see(named("many-" + i, pod(6, Map.of())));
     }
     var told = new ArrayList<String>();
     var figures = new ArrayList<String>();

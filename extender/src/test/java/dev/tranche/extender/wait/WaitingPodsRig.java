@@ -88,13 +88,13 @@ abstract class WaitingPodsRig {
     PodFacts nominated = pod(6, Map.of()).with(new PreemptionInfo(5, Map.of(), 1, false, "a"));
     var place = world.evaluator.evaluate(nominated, "a").placement().orElseThrow();
     world.state.apply(new Event.Nominate(nominated, Map.of("a", place), "a"));
-    world.state.apply(new Event.PodSeen(nominated));
+    world.see(nominated);
     for (String name : List.of("a", "z")) {
       PodFacts other =
           named(name, pod(6, Map.of())).with(new PreemptionInfo(5, Map.of(), 1, false, null));
-      world.state.apply(new Event.PodSeen(other));
+      world.see(other);
       String message = scheduler.trySchedule(other).orElseThrow();
-      world.state.apply(new Event.PodSeen(SimulatedScheduler.refused(other, message)));
+      world.see(SimulatedScheduler.refused(other, message));
     }
   }
 

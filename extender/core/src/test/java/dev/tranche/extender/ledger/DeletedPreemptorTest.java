@@ -24,8 +24,7 @@ final class DeletedPreemptorTest extends LedgerRig {
   void podThatNoWatchShows_isHeldForOnlyAsLongAsItIsTried() {
     for (int i = 0; i < 3; i++) {
       evictAndPlace();
-      nowMs += Timing.DEFAULT.tentativeMs() - 1;
-      apply(new Event.Tick());
+      pass(Timing.DEFAULT.tentativeMs() - 1);
       assertThat(free("gpu-0")).isEqualTo(7);
     }
     nowMs++;

@@ -18,6 +18,12 @@ abstract class LedgerRig {
     return ledger.apply(event, nowMs);
   }
 
+  /** So much time passes, and then comes a tick. */
+  List<Decision> pass(long ms) {
+    nowMs += ms;
+    return apply(new Event.Tick());
+  }
+
   List<Decision> report(String node, Map<String, Map<String, Map<String, Integer>>> holdings) {
     return apply(reported(node, state(holdings, List.of())));
   }

@@ -15,8 +15,7 @@ final class LedgerTest extends LedgerRig {
     report(NODE, Map.of());
     apply(new Event.Reserve(pod("p", null), NODE, on("gpu-0", 3)));
     assertThat(free("gpu-0")).isEqualTo(7);
-    nowMs += Timing.DEFAULT.tentativeMs();
-    assertThat(apply(new Event.Tick()))
+    assertThat(pass(Timing.DEFAULT.tentativeMs()))
         .containsExactly(new Decision.Expired(NODE, "ns/p"), new Decision.CapacityGrew(NODE));
     assertThat(free("gpu-0")).isEqualTo(10);
   }
@@ -39,8 +38,7 @@ final class LedgerTest extends LedgerRig {
     assertThat(assigned).hasOnlyElementsOfType(Decision.Assign.class).hasSize(1);
     apply(new Event.BindDone("p"));
     apply(new Event.PodSeen(pod("p", NODE)));
-    nowMs += 1_000_000;
-    apply(new Event.Tick());
+    pass(1_000_000);
     assertThat(free("gpu-0")).isEqualTo(7);
     assertThat(apply(new Event.PodGone("p", "ns/p")))
         .containsExactly(new Decision.Retract(NODE, "p"), new Decision.CapacityGrew(NODE));
@@ -123,8 +121,7 @@ final class LedgerTest extends LedgerRig {
     apply(new Event.BindStarted(pod("p", null), NODE, on("gpu-0", 3)));
     apply(new Event.BindUnknown("p"));
     apply(new Event.PodSeen(pod("p", NODE)));
-    nowMs += 2 * Timing.DEFAULT.unknownBindMs();
-    apply(new Event.Tick());
+    pass(2 * Timing.DEFAULT.unknownBindMs());
     assertThat(free("gpu-0")).isEqualTo(7);
   }
 
@@ -147,8 +144,7 @@ final class LedgerTest extends LedgerRig {
       assertThat(apply(late)).as("%s", late).isEmpty();
       assertThat(free("gpu-0")).as("%s", late).isEqualTo(7);
     }
-    nowMs += 10 * Timing.DEFAULT.unknownBindMs();
-    apply(new Event.Tick());
+    pass(10 * Timing.DEFAULT.unknownBindMs());
     assertThat(free("gpu-0")).isEqualTo(7);
     assertThat(ledger.holds("node-b")).isEmpty();
   }
@@ -220,8 +216,7 @@ final class LedgerTest extends LedgerRig {
   void readBack_ofAFinishedPod_takesNone() {
     apply(new Event.PodSeen(ended("p", NODE)));
     report(NODE, Map.of("ns/p", Map.of("main", Map.of("gpu-0", 3))));
-    nowMs += 1_000_000;
-    apply(new Event.Tick());
+    pass(1_000_000);
     assertThat(free("gpu-0")).isEqualTo(10);
   }
 
@@ -347,8 +342,7 @@ final class LedgerTest extends LedgerRig {
     apply(reported("node-b", state(Map.of(), List.of())));
     apply(reported(NODE, echoing));
     assertThat(free("gpu-0")).isEqualTo(7);
-    nowMs += Timing.DEFAULT.tentativeMs();
-    apply(new Event.Tick());
+    pass(Timing.DEFAULT.tentativeMs());
     apply(new Event.PodChecked("p", "ns/p", pod("p", null), nowMs));
     apply(reported(NODE, echoing));
     assertThat(ledger.hold("p").orElseThrow().node()).isEqualTo(NODE);

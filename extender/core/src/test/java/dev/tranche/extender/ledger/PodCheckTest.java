@@ -10,14 +10,12 @@ import org.junit.jupiter.api.Test;
 
 /** What is asked of the API server, where neither watch nor kubelet has shown a binding. */
 final class PodCheckTest extends LedgerRig {
+  private static final Decision CHECK = new Decision.CheckPod(NODE, "p", "ns/p");
+
   @Test
   void bind_unknownAndNeverSeen_isDroppedOnceTheApiServerSaysThatItWaits() {
-    apply(new Event.Synced());
-    report(NODE, Map.of());
-    apply(new Event.BindStarted(pod("p", null), NODE, on("gpu-0", 3)));
-    apply(new Event.BindUnknown("p"));
-    nowMs += Timing.DEFAULT.unknownBindMs();
-    assertThat(apply(new Event.Tick())).containsExactly(new Decision.CheckPod(NODE, "p", "ns/p"));
+    bound(new Event.BindUnknown("p"));
+    assertThat(pass(Timing.DEFAULT.unknownBindMs())).containsExactly(CHECK);
     assertThat(free("gpu-0")).isEqualTo(7);
     assertThat(checked("p", pod("p", null))).contains(new Decision.Retract(NODE, "p"));
     assertThat(free("gpu-0")).isEqualTo(10);
@@ -26,20 +24,14 @@ final class PodCheckTest extends LedgerRig {
   /** Watch and kubelet both lag: an overloaded API server delays both. */
   @Test
   void bind_acceptedAndShownByNobody_isKeptForAsLongAsTheApiServerHasIt() {
-    apply(new Event.Synced());
-    report(NODE, Map.of());
-    apply(new Event.BindStarted(pod("p", null), NODE, on("gpu-0", 3)));
-    apply(new Event.BindDone("p"));
+    bound(new Event.BindDone("p"));
     assertThat(ledger.hold("p").orElseThrow().stage()).isEqualTo(Hold.Stage.BOUND);
-    nowMs += Timing.DEFAULT.unknownBindMs();
-    assertThat(apply(new Event.Tick())).containsExactly(new Decision.CheckPod(NODE, "p", "ns/p"));
+    assertThat(pass(Timing.DEFAULT.unknownBindMs())).containsExactly(CHECK);
     // No answer: it is kept, and asked about again.
-    nowMs += Timing.DEFAULT.unknownBindMs();
-    assertThat(apply(new Event.Tick())).containsExactly(new Decision.CheckPod(NODE, "p", "ns/p"));
+    assertThat(pass(Timing.DEFAULT.unknownBindMs())).containsExactly(CHECK);
     assertThat(free("gpu-0")).isEqualTo(7);
     checked("p", pod("p", NODE, "gpu-0"));
-    nowMs += 10 * Timing.DEFAULT.unknownBindMs();
-    assertThat(apply(new Event.Tick())).containsExactly(new Decision.CheckPod(NODE, "p", "ns/p"));
+    assertThat(pass(10 * Timing.DEFAULT.unknownBindMs())).containsExactly(CHECK);
     assertThat(free("gpu-0")).isEqualTo(7);
   }
 
@@ -50,10 +42,9 @@ final class PodCheckTest extends LedgerRig {
     report(NODE, Map.of());
     echoed("p", 4);
     checked("p", pod("p", NODE, "gpu-0"));
-    nowMs += Timing.DEFAULT.unknownBindMs() - 1;
-    assertThat(apply(new Event.Tick())).isEmpty();
+    assertThat(pass(Timing.DEFAULT.unknownBindMs() - 1)).isEmpty();
     nowMs++;
-    assertThat(apply(new Event.Tick())).containsExactly(new Decision.CheckPod(NODE, "p", "ns/p"));
+    assertThat(apply(new Event.Tick())).containsExactly(CHECK);
     checked("p", null);
     assertThat(free("gpu-0")).isEqualTo(10);
     assertThat(ledger.pod("p")).isEmpty();
@@ -65,7 +56,7 @@ final class PodCheckTest extends LedgerRig {
     apply(new Event.Synced());
     apply(new Event.PodSeen(pod("p", null)));
     echoed("p", 4);
-    assertThat(report(NODE, Map.of())).containsExactly(new Decision.CheckPod(NODE, "p", "ns/p"));
+    assertThat(report(NODE, Map.of())).containsExactly(CHECK);
     assertThat(checked("p", pod("p", NODE, "gpu-0")))
         .anyMatch(d -> d instanceof Decision.Assign a && a.assignment().uid().equals("p"));
   }
@@ -77,8 +68,7 @@ final class PodCheckTest extends LedgerRig {
     report(NODE, Map.of());
     apply(Event.PodChecked.forBind(pod("p", NODE, "gpu-0")));
     assertThat(free("gpu-0")).isEqualTo(7);
-    nowMs += Timing.DEFAULT.unknownBindMs();
-    assertThat(apply(new Event.Tick())).containsExactly(new Decision.CheckPod(NODE, "p", "ns/p"));
+    assertThat(pass(Timing.DEFAULT.unknownBindMs())).containsExactly(CHECK);
     checked("p", null);
     assertThat(free("gpu-0")).isEqualTo(10);
   }
@@ -94,25 +84,20 @@ final class PodCheckTest extends LedgerRig {
     apply(new Event.BindStarted(pod("own", null), NODE, on("gpu-1", 3)));
     apply(new Event.BindDone("own"));
     apply(new Event.PodSeen(pod("own", NODE, "gpu-1")));
-    nowMs += 10 * Timing.DEFAULT.unknownBindMs();
-    assertThat(apply(new Event.Tick())).isEmpty();
+    assertThat(pass(10 * Timing.DEFAULT.unknownBindMs())).isEmpty();
     assertThat(ledger.holds(NODE)).extracting(Hold::uid).containsOnly("read", "seen", "own");
   }
 
   /** Once the pod is deleted, another one may have its name. */
   @Test
   void pod_thatAReadHasShownEnded_hidesNoLaterPodOfItsName() {
-    apply(new Event.Synced());
-    report(NODE, Map.of());
-    apply(new Event.BindStarted(pod("p", null), NODE, on("gpu-0", 3)));
-    apply(new Event.BindDone("p"));
+    bound(new Event.BindDone("p"));
     checked("p", ended("p", NODE));
     assertThat(free("gpu-0")).isEqualTo(10);
     var listed = Map.of("ns/p", Map.of("main", Map.of("gpu-0", 3)));
     report(NODE, listed);
     assertThat(free("gpu-0")).isEqualTo(10);
-    nowMs += Timing.DEFAULT.unknownBindMs();
-    apply(new Event.Tick());
+    pass(Timing.DEFAULT.unknownBindMs());
     report(NODE, listed);
     assertThat(free("gpu-0")).isEqualTo(7);
   }
@@ -123,8 +108,7 @@ final class PodCheckTest extends LedgerRig {
     apply(new Event.Synced());
     apply(new Event.PodSeen(ended("p", NODE)));
     checked("p", ended("p", NODE));
-    nowMs += 2 * Timing.DEFAULT.unknownBindMs();
-    apply(new Event.Tick());
+    pass(2 * Timing.DEFAULT.unknownBindMs());
     report(NODE, Map.of("ns/p", Map.of("main", Map.of("gpu-0", 3))));
     assertThat(free("gpu-0")).isEqualTo(10);
   }
@@ -132,12 +116,8 @@ final class PodCheckTest extends LedgerRig {
   /** Nothing would ever remove it if the watch never had it. */
   @Test
   void pod_thatAReadHasShownPending_isNotKept() {
-    apply(new Event.Synced());
-    report(NODE, Map.of());
-    apply(new Event.BindStarted(pod("p", null), NODE, on("gpu-0", 3)));
-    apply(new Event.BindUnknown("p"));
-    nowMs += Timing.DEFAULT.unknownBindMs();
-    apply(new Event.Tick());
+    bound(new Event.BindUnknown("p"));
+    pass(Timing.DEFAULT.unknownBindMs());
     checked("p", pod("p", null));
     assertThat(ledger.pod("p")).isEmpty();
   }
@@ -145,12 +125,8 @@ final class PodCheckTest extends LedgerRig {
   /** Deleted before the informer has shown it with a node. */
   @Test
   void bind_doneOfAPodThatIsGone_isDroppedOnceTheApiServerSaysSo() {
-    apply(new Event.Synced());
-    report(NODE, Map.of());
-    apply(new Event.BindStarted(pod("p", null), NODE, on("gpu-0", 3)));
-    apply(new Event.BindDone("p"));
-    nowMs += Timing.DEFAULT.unknownBindMs();
-    apply(new Event.Tick());
+    bound(new Event.BindDone("p"));
+    pass(Timing.DEFAULT.unknownBindMs());
     assertThat(checked("p", null)).contains(new Decision.Retract(NODE, "p"));
     assertThat(free("gpu-0")).isEqualTo(10);
   }
@@ -166,8 +142,7 @@ final class PodCheckTest extends LedgerRig {
     apply(new Event.BindDone("old"));
     var listed = Map.of("ns/web-0", Map.of("main", Map.of("gpu-0", 3)));
     report(NODE, listed);
-    nowMs += Timing.DEFAULT.unknownBindMs();
-    apply(new Event.Tick());
+    pass(Timing.DEFAULT.unknownBindMs());
     apply(new Event.PodChecked("old", "ns/web-0", null, nowMs));
     assertThat(free("gpu-0")).isEqualTo(10);
     report(NODE, listed);
@@ -181,18 +156,22 @@ final class PodCheckTest extends LedgerRig {
   /** The API server was asked before the pod was bound a second time. */
   @Test
   void check_thatIsOlderThanTheBinding_dropsNothing() {
-    apply(new Event.Synced());
-    report(NODE, Map.of());
-    apply(new Event.BindStarted(pod("p", null), NODE, on("gpu-0", 3)));
-    apply(new Event.BindUnknown("p"));
-    nowMs += Timing.DEFAULT.unknownBindMs();
-    apply(new Event.Tick());
+    bound(new Event.BindUnknown("p"));
+    pass(Timing.DEFAULT.unknownBindMs());
     var late = new Event.PodChecked("p", "ns/p", pod("p", null), nowMs);
     nowMs += 500;
     apply(new Event.BindStarted(pod("p", null), NODE, on("gpu-1", 3)));
     apply(new Event.BindDone("p"));
     apply(late);
     assertThat(free("gpu-1")).isEqualTo(7);
+  }
+
+  /** A bind of pod p to a node that has reported nothing of it. */
+  private void bound(Event outcome) {
+    apply(new Event.Synced());
+    report(NODE, Map.of());
+    apply(new Event.BindStarted(pod("p", null), NODE, on("gpu-0", 3)));
+    apply(outcome);
   }
 
   private List<Decision> checked(String uid, @Nullable PodFacts pod) {
@@ -203,7 +182,7 @@ final class PodCheckTest extends LedgerRig {
   @Test
   void echo_ofAPodThatIsGone_andNoInformerShows_isRetractedAtOnce() {
     apply(new Event.Synced());
-    assertThat(echoed("p", 4)).contains(new Decision.CheckPod(NODE, "p", "ns/p"));
+    assertThat(echoed("p", 4)).contains(CHECK);
     assertThat(free("gpu-0")).isEqualTo(7);
     assertThat(checked("p", null))
         .contains(new Decision.Retract(NODE, "p"), new Decision.CapacityGrew(NODE));
@@ -213,9 +192,7 @@ final class PodCheckTest extends LedgerRig {
   @Test
   void echo_ofAPodThatNoInformerShows_isKeptWhileTheApiServerDoesNotAnswer() {
     apply(new Event.Synced());
-    assertThat(echoed("p", 200))
-        .contains(new Decision.CheckPod(NODE, "p", "ns/p"))
-        .noneMatch(Decision.Retract.class::isInstance);
+    assertThat(echoed("p", 200)).contains(CHECK).noneMatch(Decision.Retract.class::isInstance);
     assertThat(free("gpu-0")).isEqualTo(7);
     checked("p", pod("p", NODE, "gpu-0"));
     assertThat(ledger.hold("p").orElseThrow().stage()).isEqualTo(Hold.Stage.BOUND);
@@ -235,7 +212,7 @@ final class PodCheckTest extends LedgerRig {
     apply(new Event.PodSeen(pod("p", null)));
     assertThat(echoed("p", 50)).noneMatch(Decision.CheckPod.class::isInstance);
     assertThat(free("gpu-0")).isEqualTo(7);
-    assertThat(echoed("p", 15)).contains(new Decision.CheckPod(NODE, "p", "ns/p"));
+    assertThat(echoed("p", 15)).contains(CHECK);
     assertThat(checked("p", pod("p", null))).contains(new Decision.Retract(NODE, "p"));
     assertThat(free("gpu-0")).isEqualTo(10);
   }
@@ -280,8 +257,7 @@ final class PodCheckTest extends LedgerRig {
     var decisions = new ArrayList<Decision>();
     for (int i = 0; i < seconds; i++) {
       decisions.addAll(apply(reported(NODE, state(Map.of(), List.of(echo(uid, "gpu-0"))))));
-      nowMs += 1_000;
-      decisions.addAll(apply(new Event.Tick()));
+      decisions.addAll(pass(1_000));
     }
     return decisions;
   }

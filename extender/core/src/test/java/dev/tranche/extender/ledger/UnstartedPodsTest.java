@@ -59,8 +59,7 @@ final class UnstartedPodsTest extends LedgerRig {
     nowMs += GRACE_MS + 59_000;
     report(NODE, NOTHING);
     assertThat(free("gpu-0")).as("the kubelet's watch may be late").isEqualTo(7);
-    nowMs += 60_000;
-    apply(new Event.Tick());
+    pass(60_000);
     assertThat(free("gpu-0")).as("no list of since then").isEqualTo(7);
     assertThat(apply(listed(NOTHING, 60_000))).isEmpty();
     assertThat(free("gpu-0")).as("a list of before, sent again").isEqualTo(7);
@@ -137,8 +136,7 @@ final class UnstartedPodsTest extends LedgerRig {
   void goneUnstartedPod_leavesNothing() {
     apply(new Event.PodSeen(mirror()));
     apply(new Event.PodGone("p", "ns/p"));
-    nowMs += GRACE_MS + Timing.DEFAULT.tombstoneMs();
-    apply(new Event.Tick());
+    pass(GRACE_MS + Timing.DEFAULT.tombstoneMs());
     assertThat(ledger.nodes()).isEmpty();
   }
 

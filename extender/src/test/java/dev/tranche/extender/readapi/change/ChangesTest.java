@@ -47,7 +47,7 @@ final class ChangesTest {
   void fill() {
     world.report("a", new Gpu("a0", 0.25, FakeWorld.GIB), new Gpu("a1", 0, 0));
     world.report("b", new Gpu("b0", 0.9, 10 * FakeWorld.GIB));
-    world.state.apply(new Event.PodSeen(FakeWorld.pod("held", 3, "tranche.dev/gpu=a0").on("a")));
+    world.see(FakeWorld.pod("held", 3, "tranche.dev/gpu=a0").on("a"));
     next();
   }
 
@@ -107,9 +107,9 @@ final class ChangesTest {
 
   @Test
   void fieldThatIsGone_isNull() {
-    world.state.apply(new Event.PodSeen(FakeWorld.pod("waiting", 3)));
+    world.see(FakeWorld.pod("waiting", 3));
     next();
-    world.state.apply(new Event.PodSeen(FakeWorld.pod("waiting", 3, "tranche.dev/gpu=a1").on("a")));
+    world.see(FakeWorld.pod("waiting", 3, "tranche.dev/gpu=a1").on("a"));
     JsonObject pod = next().getJsonArray("pods").getJsonObject(0);
     assertThat(pod.getString("name")).isEqualTo("waiting");
     assertThat(pod.containsKey("waiting")).isTrue();
@@ -265,11 +265,8 @@ final class ChangesTest {
     world.nowMs += random.nextInt(6_000);
     String name = "p" + random.nextInt(5);
     switch (random.nextInt(5)) {
-      case 0 -> world.state.apply(new Event.PodSeen(FakeWorld.pod(name, 1)));
-      case 1 ->
-          world.state.apply(
-              new Event.PodSeen(
-                  FakeWorld.pod(name, 1, "tranche.dev/gpu=a" + random.nextInt(2)).on("a")));
+      case 0 -> world.see(FakeWorld.pod(name, 1));
+      case 1 -> world.see(FakeWorld.pod(name, 1, "tranche.dev/gpu=a" + random.nextInt(2)).on("a"));
       case 2 -> world.state.apply(new Event.PodGone(name, "ns/" + name));
       case 3 ->
           world.report(

@@ -42,7 +42,7 @@ final class ExplainTest {
   @Test
   void boundByAnotherReplica_isReconstructed() {
     world.report("a", new Gpu("a0", 0.2, 0), new Gpu("a1", 0.1, 0));
-    world.state.apply(new Event.PodSeen(FakeWorld.pod("p", 3, "tranche.dev/gpu=a0").on("a")));
+    world.see(FakeWorld.pod("p", 3, "tranche.dev/gpu=a0").on("a"));
     JsonObject explained = explained();
     assertThat(page(Optional.empty()).getString("state")).isEqualTo("Bound");
     assertThat(explained.getString("note")).contains("the pod's annotation");
@@ -81,7 +81,7 @@ final class ExplainTest {
     world.explanations.prioritized(pod, Policy.LOAD, fits, new int[] {6, 4});
     NodeFit chosen = fits.getFirst();
     world.explanations.bound(pod, Policy.LOAD, chosen, chosen.placement().orElseThrow());
-    world.state.apply(new Event.PodSeen(pod.on("a")));
+    world.see(pod.on("a"));
     assertThat(explained().getString("note"))
         .isEqualTo("on node a GPU 1: least loaded of 3, 50 %; others 60 to 129 %");
     assertThat(Output.TABLE.of(world.explained("ns/p", Optional.empty()), Instant.now()))
@@ -101,14 +101,14 @@ final class ExplainTest {
     world.explanations.prioritized(pod, Policy.LOAD, fits, scores);
     world.explanations.bound(
         pod, Policy.LOAD, fits.getFirst(), fits.getFirst().placement().orElseThrow());
-    world.state.apply(new Event.PodSeen(pod.on("a")));
+    world.see(pod.on("a"));
     return explained().getString("note");
   }
 
   @Test
   void waitingPodOfAnotherReplica_isJudgedNow() {
     world.report("a", new Gpu("a0", 0.2, 0));
-    world.state.apply(new Event.PodSeen(FakeWorld.pod("p", 3)));
+    world.see(FakeWorld.pod("p", 3));
     JsonObject explained = explained();
     assertThat(page(Optional.empty()).getString("state")).isEqualTo("Waiting");
     assertThat(explained.getString("note"))
@@ -142,7 +142,7 @@ final class ExplainTest {
   /** kube-scheduler calls filter, and then finds no node. */
   private void filtered(String node) {
     PodFacts pod = FakeWorld.pod("p", 3);
-    world.state.apply(new Event.PodSeen(pod));
+    world.see(pod);
     world.filter().filter(pod, List.of(node), false);
     world.state.apply(new Event.Release("p"));
   }
@@ -152,7 +152,7 @@ final class ExplainTest {
     world.report("a", new Gpu("a0", 0, 0));
     world.report("b", new Gpu("b0", 0.5, 0));
     PodFacts pod = FakeWorld.pod("p", 3);
-    world.state.apply(new Event.PodSeen(pod));
+    world.see(pod);
     world.state.apply(new Event.Unacknowledged("a", world.nowMs));
     world.filter().filter(pod, List.of("a", "b"), false);
     assertThat(explained().getJsonArray("refusedByReason"))
@@ -186,7 +186,7 @@ final class ExplainTest {
       world.report("used-" + i, new Gpu("u" + i, 0.2, 9 * FakeWorld.GIB));
       world.report("free-" + i, new Gpu("g" + i, 0.2, 0));
     }
-    world.state.apply(new Event.PodSeen(FakeWorld.pod("p", 3)));
+    world.see(FakeWorld.pod("p", 3));
     JsonObject explained = explained();
     assertThat(explained.getJsonArray("fitted")).hasSize(Explanations.NODES_MAX);
     assertThat(explained.getInteger("fittedCount")).isEqualTo(100);
@@ -204,7 +204,7 @@ final class ExplainTest {
   void podOfAnotherReplica_doesNotStandInItsOwnWay() {
     world.report("a", new Gpu("a0", 0.2, 0));
     PodFacts pod = FakeWorld.pod("p", 8);
-    world.state.apply(new Event.PodSeen(pod));
+    world.see(pod);
     Placement place = world.evaluator.evaluate(pod, "a").placement().orElseThrow();
     world.state.apply(new Event.Reserve(pod, "a", place));
     assertThat(explained().getJsonArray("fitted")).hasSize(1);
@@ -217,13 +217,11 @@ final class ExplainTest {
         FakeWorld.pod("n", 10).with(new PreemptionInfo(5, Map.of(), 1, false, "a"));
     Placement place = world.evaluator.evaluate(nominated, "a").placement().orElseThrow();
     world.state.apply(new Event.Nominate(nominated, Map.of("a", place), "a"));
-    world.state.apply(new Event.PodSeen(nominated));
+    world.see(nominated);
     PodFacts urgent = FakeWorld.pod("p", 3);
-    world.state.apply(
-        new Event.PodSeen(urgent.with(new PreemptionInfo(6, Map.of(), 1, false, null))));
+    world.see(urgent.with(new PreemptionInfo(6, Map.of(), 1, false, null)));
     assertThat(explained().getJsonArray("fitted")).hasSize(1);
-    world.state.apply(
-        new Event.PodSeen(urgent.with(new PreemptionInfo(4, Map.of(), 1, false, null))));
+    world.see(urgent.with(new PreemptionInfo(4, Map.of(), 1, false, null)));
     assertThat(explained().getJsonArray("fitted")).isEmpty();
   }
 
@@ -237,7 +235,7 @@ final class ExplainTest {
     see("z", 5, "b0", "b");
     Optional<NodeFilter> notC =
         Optional.of(n -> n.equals("c") ? Optional.of(Exclusion.TAINTS) : Optional.empty());
-    world.state.apply(new Event.PodSeen(FakeWorld.pod("p", 8)));
+    world.see(FakeWorld.pod("p", 8));
     var expected = new JsonObject().put("replicas", 5).put("replicasPerGpu", 10).put("node", "b");
     assertThat(explained(notC).getJsonObject("smallerShare")).isEqualTo(expected);
     // The same once kube-scheduler has asked.
@@ -258,10 +256,10 @@ final class ExplainTest {
     see("x", 6, "a0", "a");
     PodFacts pod = FakeWorld.pod("p", 8);
     String full = "0/2 nodes are available: 1 Insufficient nvidia.com/gpu";
-    world.state.apply(new Event.PodSeen(refused(pod, full + ".")));
+    world.see(refused(pod, full + "."));
     assertThat(explained(ALL_NODES).getJsonObject("smallerShare")).isNotNull();
     for (String other : List.of("node(s) had volume node affinity conflict", "Insufficient cpu")) {
-      world.state.apply(new Event.PodSeen(refused(pod, full + ", 1 " + other + ".")));
+      world.see(refused(pod, full + ", 1 " + other + "."));
       assertThat(explained(ALL_NODES).getJsonObject("smallerShare")).as(other).isNull();
     }
   }
@@ -281,7 +279,7 @@ final class ExplainTest {
             null,
             Map.of(Names.GPU_FRACTION, "0.5", Names.GPU_COUNT, "2", Names.REPLICAS_PER_GPU, "10"),
             TestFacts.main(10));
-    world.state.apply(new Event.PodSeen(two));
+    world.see(two);
     assertThat(explained(ALL_NODES).getJsonObject("smallerShare"))
         .isEqualTo(new JsonObject().put("replicas", 3).put("replicasPerGpu", 10).put("node", "a"));
   }
@@ -293,7 +291,7 @@ final class ExplainTest {
     see("x", 5, "a0", "a");
     see("y", 5, "a1", "a");
     var urgent = FakeWorld.pod("p", 9).with(new PreemptionInfo(5, Map.of(), 1, false, null));
-    world.state.apply(new Event.PodSeen(urgent));
+    world.see(urgent);
     assertThat(explained().getString("note"))
         .contains("has not called this extender")
         .endsWith(Explain.NOTE_NO_PREEMPTION + ". GPU 0 of node a is held by ns/x (0.5)");
@@ -304,12 +302,12 @@ final class ExplainTest {
     assertThat(Json.buffer(unnamed).toJsonObject().getJsonObject("decision").getString("note"))
         .endsWith("GPU 0 of node a is held by pods of other namespaces");
     var equal = FakeWorld.pod("p", 9);
-    world.state.apply(new Event.PodSeen(equal));
+    world.see(equal);
     assertThat(explained(ALL_NODES).getString("note")).as("of no higher priority").isNull();
     // The sum is short as well: kube-scheduler asks.
     see("z", 5, "a0", "a");
     see("w", 3, "a1", "a");
-    world.state.apply(new Event.PodSeen(urgent));
+    world.see(urgent);
     world.filter().filter(urgent, List.of("a"), false);
     assertThat(explained(ALL_NODES).getString("note")).isNull();
   }
@@ -332,7 +330,7 @@ final class ExplainTest {
     for (String node : List.of("a", "b", "c", "d")) {
       world.report(node, new Gpu(node + "0", 0.2, 0));
     }
-    world.state.apply(new Event.PodSeen(FakeWorld.pod("p", 3)));
+    world.see(FakeWorld.pod("p", 3));
     Map<String, Exclusion> excluded =
         Map.of("a", Exclusion.TAINTS, "b", Exclusion.NODE_SELECTOR, "d", Exclusion.NODE_SELECTOR);
     JsonObject explained = explained(Optional.of(node -> Optional.ofNullable(excluded.get(node))));
@@ -345,8 +343,7 @@ final class ExplainTest {
   }
 
   private void see(String pod, int replicas, String gpu, String node) {
-    world.state.apply(
-        new Event.PodSeen(FakeWorld.pod(pod, replicas, "tranche.dev/gpu=" + gpu).on(node)));
+    world.see(FakeWorld.pod(pod, replicas, "tranche.dev/gpu=" + gpu).on(node));
   }
 
   /** kube-scheduler has not asked since. */
@@ -355,7 +352,7 @@ final class ExplainTest {
     world.report("a", new Gpu("a0", 0.2, 0));
     world.report("b", new Gpu("b0", 0.2, 0));
     see("x", 9, "b0", "b");
-    world.state.apply(new Event.PodSeen(FakeWorld.pod("p", 3)));
+    world.see(FakeWorld.pod("p", 3));
     world.filter().filter(FakeWorld.pod("p", 3), List.of("a", "b"), false);
     world.state.apply(new Event.Release("p"));
     assertThat(explained().getInteger("fittedCount")).isOne();
@@ -382,7 +379,7 @@ final class ExplainTest {
     world.report("a", new Gpu("a0", 0.2, 0));
     PodFacts pod = FakeWorld.pod("p", 3);
     world.filter().filter(pod, List.of("a"), false);
-    world.state.apply(new Event.PodSeen(pod));
+    world.see(pod);
     assertThat(world.explain().of(pod.key())).isPresent();
     world.state.apply(new Event.PodGone(pod.uid(), pod.key()));
     assertThat(world.explain().of(pod.key())).isEmpty();
