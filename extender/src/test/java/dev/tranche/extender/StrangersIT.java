@@ -23,7 +23,7 @@ import java.net.http.HttpResponse;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.zip.GZIPInputStream;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -38,18 +38,13 @@ final class StrangersIT {
 
   private final MockCluster cluster = new MockCluster();
   private final HttpClient http = HttpClient.newHttpClient();
-  private RunningExtender running;
+  @AutoClose private RunningExtender running;
   private Extender extender;
 
   @BeforeEach
   void start() throws Exception {
     running = new RunningExtender(cluster);
     extender = running.extender;
-  }
-
-  @AfterEach
-  void stop() {
-    running.close();
   }
 
   @Test

@@ -25,19 +25,14 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** What goes wrong on a node, and how it ends. */
 class NodeHealthIT extends WithPlugin {
-  private final Vertx elsewhere = Vertx.vertx();
-
-  @AfterEach
-  void stopElsewhere() throws Exception {
-    elsewhere.close().await();
-  }
+  @AutoClose private final Vertx elsewhere = Vertx.vertx();
 
   @Test
   void kubeletFolder_thatIsRemovedAndMadeAgain_isServedAgain() throws Exception {

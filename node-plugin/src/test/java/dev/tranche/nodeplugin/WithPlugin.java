@@ -1,14 +1,17 @@
 package dev.tranche.nodeplugin;
 
 import java.nio.file.Path;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.io.TempDir;
 
 /** A test of the whole plugin, which is started anew for each method. */
 abstract class WithPlugin {
   @TempDir Path folder;
+
+  @AutoClose("stop")
   PluginRig rig;
+
   FakeNvml nvml;
   FakeKubelet kubelet;
   FakeExtender first;
@@ -20,10 +23,5 @@ abstract class WithPlugin {
     nvml = rig.nvml;
     kubelet = rig.kubelet;
     first = rig.first;
-  }
-
-  @AfterEach
-  void stop() throws Exception {
-    rig.stop();
   }
 }

@@ -22,7 +22,7 @@ import java.util.Set;
 import java.util.logging.Level;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -33,15 +33,12 @@ class HostileTextTest {
 
   private final SimpleMeterRegistry registry = new SimpleMeterRegistry();
   private final WebhookMetrics metrics = new WebhookMetrics(registry);
+
+  @AutoClose
   private final AdmissionEvents events =
       new AdmissionEvents(new KubernetesClientBuilder().build(), metrics);
-  private final Logged logged = new Logged("dev.tranche.webhook", Level.ALL);
 
-  @AfterEach
-  void stop() {
-    logged.close();
-    events.close();
-  }
+  @AutoClose private final Logged logged = new Logged("dev.tranche.webhook", Level.ALL);
 
   @ParameterizedTest
   @ValueSource(strings = {"a\\n2026 INFO forged", "\\u2028x", "\\u202ex", "\\u001b[2Jx", "\\r\\n"})

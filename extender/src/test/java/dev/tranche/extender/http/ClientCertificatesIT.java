@@ -23,7 +23,7 @@ import java.security.cert.X509Certificate;
 import javax.net.ssl.SSLException;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
@@ -35,7 +35,7 @@ final class ClientCertificatesIT {
       "tranche.extender.client.certificate.expiry.timestamp.seconds";
 
   private final LimitedTransport transport = new LimitedTransport();
-  private final Vertx vertx = transport.vertx(new VertxOptions());
+  @AutoClose private final Vertx vertx = transport.vertx(new VertxOptions());
   private final TestAuthority ours = new TestAuthority("ours");
   private final TestAuthority others = new TestAuthority("others");
   private final SimpleMeterRegistry registry = new SimpleMeterRegistry();
@@ -54,11 +54,6 @@ final class ClientCertificatesIT {
             verbs.routes(vertx, loop, VerbRoutes.READ_WITHIN_MS)::handle,
             loop);
     server.serve(ours.server(), clients(ours)).await();
-  }
-
-  @AfterEach
-  void stop() {
-    vertx.close().await();
   }
 
   @Test

@@ -22,7 +22,7 @@ import io.vertx.core.http.PoolOptions;
 import io.vertx.core.net.SocketAddress;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -36,13 +36,8 @@ final class HandOverIT {
       """;
 
   private final LimitedTransport transport = new LimitedTransport();
-  private final Vertx vertx = transport.vertx(new VertxOptions());
+  @AutoClose private final Vertx vertx = transport.vertx(new VertxOptions());
   private final IdleVerbs verbs = IdleVerbs.idle(new SimpleMeterRegistry());
-
-  @AfterEach
-  void stop() {
-    vertx.close().await();
-  }
 
   @ParameterizedTest
   @EnumSource(names = {"HTTP_1_1", "HTTP_2"})

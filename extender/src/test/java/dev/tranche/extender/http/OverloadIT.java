@@ -19,7 +19,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
@@ -27,7 +27,7 @@ import org.junit.jupiter.api.Test;
 final class OverloadIT {
   private static final Duration PATIENCE = Duration.ofSeconds(20);
 
-  private final Vertx vertx = Vertx.vertx();
+  @AutoClose private final Vertx vertx = Vertx.vertx();
   // A client that is garbage collected closes its connections.
   private final NetClient client = vertx.createNetClient();
   private final SimpleMeterRegistry registry = new SimpleMeterRegistry();
@@ -44,11 +44,6 @@ final class OverloadIT {
     routes =
         IdleVerbs.idle(registry).routes(vertx, new Loop(vertx.getOrCreateContext()), readWithinMs);
     server = vertx.createHttpServer().requestHandler(routes::handle).listen(0, "127.0.0.1").await();
-  }
-
-  @AfterEach
-  void stop() {
-    vertx.close().await();
   }
 
   @Test

@@ -20,7 +20,7 @@ import java.util.Optional;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.TimeoutException;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
@@ -30,12 +30,7 @@ final class WhatIfAnswersTest {
   private static final String SPEC =
       "{\"containers\":[{\"name\":\"c\",\"resources\":{\"limits\":{\"nvidia.com/gpu\":\"3\"}}}]}";
 
-  private final Vertx vertx = Vertx.vertx();
-
-  @AfterEach
-  void stop() {
-    vertx.close().await();
-  }
+  @AutoClose private final Vertx vertx = Vertx.vertx();
 
   private Answer ask(Loop loop, String count, String spec, String placement) {
     var world = new FakeWorld(Policy.LOAD);

@@ -16,11 +16,11 @@ import java.lang.reflect.Proxy;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Consumer;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 
 final class NodeStreamsTest {
-  private final Vertx vertx = Vertx.vertx();
+  @AutoClose private final Vertx vertx = Vertx.vertx();
 
   @SuppressWarnings("unchecked")
   private final GrpcServerResponse<NodeReport, NodeDirective> response =
@@ -33,11 +33,6 @@ final class NodeStreamsTest {
 
   private final NodeStreams streams =
       new NodeStreams(300, new Loop((Consumer<Runnable>) Runnable::run));
-
-  @AfterEach
-  void close() {
-    vertx.close().await();
-  }
 
   @Test
   void config_isLeftOutUntilTheLabelsHaveBeenRead() {

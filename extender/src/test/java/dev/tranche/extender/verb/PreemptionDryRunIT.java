@@ -17,7 +17,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.function.Predicate;
 import java.util.random.RandomGenerator;
-import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -31,16 +31,11 @@ final class PreemptionDryRunIT {
 
   private static final VictimUids NONE = new VictimUids(List.of(), 0);
 
-  private static SchedulerDryRun scheduler;
+  @AutoClose private static SchedulerDryRun scheduler;
 
   @BeforeAll
   static void start() throws Exception {
     scheduler = SchedulerDryRun.start();
-  }
-
-  @AfterAll
-  static void end() throws Exception {
-    scheduler.close();
   }
 
   /** {@link PreemptionPropertyTest} relies on it. */

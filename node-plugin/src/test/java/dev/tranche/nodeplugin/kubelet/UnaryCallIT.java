@@ -17,19 +17,14 @@ import io.vertx.grpc.server.GrpcServer;
 import io.vertx.grpc.server.StatusException;
 import java.nio.file.Path;
 import java.util.concurrent.atomic.AtomicInteger;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Questions to a kubelet that refuses, or does not answer. */
 class UnaryCallIT {
   @TempDir Path folder;
-  private final Vertx vertx = Vertx.vertx();
-
-  @AfterEach
-  void close() throws Exception {
-    settled(vertx.close());
-  }
+  @AutoClose private final Vertx vertx = Vertx.vertx();
 
   private static Throwable settled(Future<?> future) {
     return future

@@ -16,7 +16,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -25,13 +25,10 @@ import org.junit.jupiter.params.provider.CsvSource;
 class GuardHandlerTest {
   private final SimpleMeterRegistry registry = new SimpleMeterRegistry();
   private final WebhookMetrics metrics = new WebhookMetrics(registry);
+
+  @AutoClose
   private final AdmissionEvents events =
       new AdmissionEvents(new KubernetesClientBuilder().build(), metrics);
-
-  @AfterEach
-  void stop() {
-    events.close();
-  }
 
   @ParameterizedTest
   @CsvSource(

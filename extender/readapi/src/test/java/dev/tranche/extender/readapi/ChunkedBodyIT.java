@@ -15,7 +15,7 @@ import java.net.InetAddress;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.util.function.Function;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 
 /** An API server that proxies {@code kubectl tranche what-if} sends its body in chunks. */
@@ -24,12 +24,7 @@ class ChunkedBodyIT {
       "POST /api/v1/what-if HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n";
 
   private final LimitedTransport transport = new LimitedTransport();
-  private final Vertx vertx = transport.vertx(new VertxOptions());
-
-  @AfterEach
-  void stop() {
-    vertx.close().await();
-  }
+  @AutoClose private final Vertx vertx = transport.vertx(new VertxOptions());
 
   @Test
   void body_isRead() throws Exception {

@@ -24,7 +24,7 @@ import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -34,20 +34,14 @@ final class EndpointIT {
   private static final long LONG_MS = 60_000;
   private static final Answer FOUND = new Answer.Written(Buffer.buffer("{}"), false);
 
-  private final Vertx vertx = Vertx.vertx();
-  private final HttpClient http = HttpClient.newHttpClient();
+  @AutoClose private final Vertx vertx = Vertx.vertx();
+  @AutoClose private final HttpClient http = HttpClient.newHttpClient();
   private final SimpleMeterRegistry registry = new SimpleMeterRegistry();
   private final ReadApiMetrics metrics =
       new ReadApiMetrics(new Meters(registry, "tranche.extender"));
 
   /** Answers that are being made. */
   private final BlockingQueue<Promise<Answer>> made = new LinkedBlockingQueue<>();
-
-  @AfterEach
-  void stop() {
-    http.close();
-    vertx.close().await();
-  }
 
   @Test
   void moreThanAreAnsweredAtOnce_areToldToComeBack() throws Exception {

@@ -12,23 +12,16 @@ import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.util.regex.Pattern;
 import java.util.zip.GZIPInputStream;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 
 /** The page's files over HTTP. */
 final class WebPageIT {
   private static final Pattern SCRIPT = Pattern.compile("src=\"(app-[0-9a-f]{12}\\.js)\"");
 
-  private final Vertx vertx = Vertx.vertx();
-  private final ScriptedApi api = new ScriptedApi(vertx);
-  private final HttpClient http = HttpClient.newHttpClient();
-
-  @AfterEach
-  void stop() {
-    api.close();
-    http.close();
-    vertx.close().await();
-  }
+  @AutoClose private final Vertx vertx = Vertx.vertx();
+  @AutoClose private final ScriptedApi api = new ScriptedApi(vertx);
+  @AutoClose private final HttpClient http = HttpClient.newHttpClient();
 
   @Test
   void page_letsNothingInFromElsewhere_andIsAskedForAnew() throws Exception {
