@@ -7,22 +7,17 @@ import dev.tranche.extender.stream.FakeNode;
 import dev.tranche.extender.stream.StreamServer;
 import dev.tranche.process.log.Logged;
 import io.vertx.grpc.common.GrpcStatus;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** Several streams with the token of one node, as of a plugin that restarts or of a thief. */
 final class StreamsOfOneNodeIT {
-  private RunningExtender running;
+  @AutoClose private RunningExtender running;
 
   @BeforeEach
   void start() throws Exception {
     running = new RunningExtender(new MockCluster());
-  }
-
-  @AfterEach
-  void stop() {
-    running.close();
   }
 
   /** As of a plugin that restarts, whose old connection nobody has closed. */

@@ -20,7 +20,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicInteger;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 
 /** Calls of one kind do not keep those of another waiting. */
@@ -29,18 +29,13 @@ final class ApiWriterIT {
 
   private final SimpleMeterRegistry registry = new SimpleMeterRegistry();
   private final AtomicInteger bindings = new AtomicInteger();
-  private final PlainApi server = new PlainApi(this::answer);
+  @AutoClose private final PlainApi server = new PlainApi(this::answer);
   private final ApiWriter api =
       new ApiWriter(
           ApiClient.withoutRetries(server.client, CALL_MS),
           List.of(Names.RESOURCE),
           new Loop(server.vertx.getOrCreateContext()),
           new ExtenderMetrics(registry));
-
-  @AfterEach
-  void stop() {
-    server.close();
-  }
 
   /** Events are never answered, nor are reads of some pods. */
   private void answer(HttpServerRequest request) {

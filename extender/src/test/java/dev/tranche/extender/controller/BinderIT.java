@@ -12,7 +12,7 @@ import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.json.JsonObject;
 import java.util.Map;
 import java.util.concurrent.ConcurrentLinkedQueue;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 
 /** What becomes of a binding, by what the API server answers. */
@@ -20,7 +20,7 @@ final class BinderIT {
   private static final int SILENCE = 0;
   private static final int HANG_UP = -1;
 
-  private final PlainApi api = new PlainApi(this::answer);
+  @AutoClose private final PlainApi api = new PlainApi(this::answer);
   private final ConcurrentLinkedQueue<JsonObject> posted = new ConcurrentLinkedQueue<>();
   private volatile int status = 201;
   private volatile String answer = "{}";
@@ -29,11 +29,6 @@ final class BinderIT {
 
   /** What a read of the pod finds; empty: there is none. */
   private volatile String pod = "";
-
-  @AfterEach
-  void stop() {
-    api.close();
-  }
 
   private void answer(HttpServerRequest request) {
     if (request.method().equals(HttpMethod.GET)) {
