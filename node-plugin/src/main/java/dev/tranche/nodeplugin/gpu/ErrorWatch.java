@@ -41,10 +41,10 @@ final class ErrorWatch {
     unsupported.clear();
   }
 
-  void add(Nvml session, GpuInfo gpu, int index) {
+  void add(Nvml session, GpuInfo gpu) {
     String uuid = gpu.uuid();
     try {
-      (session.watch(index) ? watched : unsupported).add(uuid);
+      (session.watch(gpu.index()) ? watched : unsupported).add(uuid);
     } catch (RuntimeException e) {
       String reason = bugs.reason(uuid, e);
       if (!reason.equals(why)) {
@@ -57,7 +57,7 @@ final class ErrorWatch {
   /** Subscribes to the GPUs that answer and are not watched. Called after each sample. */
   void retry(Nvml session) {
     List<GpuInfo> blind = answering().filter(gpu -> !watched.contains(gpu.uuid())).toList();
-    blind.forEach(gpu -> add(session, gpu, gpus.index(gpu)));
+    blind.forEach(gpu -> add(session, gpu));
     if (watched.isEmpty() && !blind.isEmpty()) {
       failures++;
     }

@@ -36,38 +36,33 @@ record GpuErrors(HealthOptions options, LongSupplier clockMs, KnownGpus gpus) {
    * needs a reset.
    */
   private boolean applyToUnresponsive(GpuEvent event, Nvml session) {
-    List<Integer> unresponsive =
+    Fault fault = Fault.ofXid(event.code());
+    List<GpuInfo> unresponsive =
         gpus.presentGpus()
             .map(GpuStatus::info)
-            .filter(gpu -> !GpuSampler.answers(session, gpu, gpus.index(gpu)))
-            .map(gpus::index)
+            .filter(gpu -> !GpuSampler.answers(session, gpu))
             .toList();
     if (unresponsive.isEmpty() && gpus.anyLost()) {
       LOG.info("XID {} of a GPU that is already gone", event.code());
       return false;
     }
     if (unresponsive.isEmpty()) {
-      return apply(event, new Fault(Fault.ofXid(event.code()).sentence(), false));
+      return apply(event, new Fault(fault.sentence(), false));
     }
-    boolean changed = false;
-    for (int index : unresponsive) {
-      changed |=
-          apply(
-              new GpuEvent(index, event.code(), event.gpuInstance(), event.computeInstance()),
-              Fault.ofXid(event.code()));
-    }
-    return changed;
+    unresponsive.forEach(
+        gpu ->
+            apply(
+                new GpuEvent(
+                    gpu.index(), event.code(), event.gpuInstance(), event.computeInstance()),
+                fault));
+    return true;
   }
 
   private boolean apply(GpuEvent event, Fault fault) {
     long nowMs = clockMs.getAsLong();
-    List<GpuStatus> hit = gpus.all().stream().filter(gpu -> hits(event, gpu.info())).toList();
+    List<GpuStatus> hit =
+        gpus.all().stream().filter(gpu -> gpus.isPresent(gpu) && event.hits(gpu.info())).toList();
     hit.forEach(gpu -> gpus.put(gpu.withHealth(gpu.health().afterFault(fault, nowMs))));
     return !hit.isEmpty();
-  }
-
-  private boolean hits(GpuEvent event, GpuInfo gpu) {
-    Integer index = gpus.presentIndexes().get(gpu.uuid());
-    return index != null && event.hits(index, gpu.mig());
   }
 }

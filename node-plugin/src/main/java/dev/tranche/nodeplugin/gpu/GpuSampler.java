@@ -67,14 +67,14 @@ final class GpuSampler {
    *
    * @throws NvmlException if NVML itself is gone
    */
-  GpuStatus sample(Nvml session, GpuStatus gpu, int index) {
+  GpuStatus sample(Nvml session, GpuStatus gpu) {
     long nowMs = clockMs.getAsLong();
     try {
-      GpuReading reading = read(session, gpu.info(), index);
+      GpuReading reading = read(session, gpu.info());
       failedSamples.remove(gpu.info().uuid());
       unreadable.remove(gpu.info().uuid());
       // Before the errors are counted: it may fail, and they would then count as known.
-      List<ContainerUse> uses = uses(session, gpu.info(), index, reading);
+      List<ContainerUse> uses = uses(session, gpu.info(), reading);
       Load load = Load.next(gpu.load(), reading, nowMs);
       Health health = gpu.health().afterAnswer(nowMs, options.quietMs());
       return new GpuStatus(
@@ -90,33 +90,33 @@ final class GpuSampler {
         unreadable.remove(gpu.info().uuid());
         return gpu.asLost(why);
       }
-      return afterFailedSample(session, gpu, index, nowMs, why);
+      return afterFailedSample(session, gpu, nowMs, why);
     }
   }
 
-  private static GpuReading read(Nvml session, GpuInfo gpu, int index) {
+  private static GpuReading read(Nvml session, GpuInfo gpu) {
     return gpu.migDevice()
-        .map(device -> session.readMig(index, device.index()))
-        .orElseGet(() -> session.read(index));
+        .map(device -> session.readMig(gpu.index(), device.index()))
+        .orElseGet(() -> session.read(gpu.index()));
   }
 
   // With MIG on, the MIG devices report use: the GPU's own list would count each container twice.
-  private List<ContainerUse> uses(Nvml session, GpuInfo gpu, int index, GpuReading reading) {
+  private List<ContainerUse> uses(Nvml session, GpuInfo gpu, GpuReading reading) {
     return switch (gpu.mig()) {
-      case Mig.Off ignored -> usage.of(session.processes(index), reading);
+      case Mig.Off ignored -> usage.of(session.processes(gpu.index()), reading);
       case Mig.On ignored -> List.of();
-      case Mig.Device device -> usage.of(session.migProcesses(index, device.index()), reading);
+      case Mig.Device device ->
+          usage.of(session.migProcesses(gpu.index(), device.index()), reading);
     };
   }
 
-  private GpuStatus afterFailedSample(
-      Nvml session, GpuStatus gpu, int index, long nowMs, String why) {
+  private GpuStatus afterFailedSample(Nvml session, GpuStatus gpu, long nowMs, String why) {
     int failed = failedSamples.merge(gpu.info().uuid(), 1, Integer::sum);
     if (failed < FAILED_SAMPLES_MAX) {
       // The last reading has its own time.
       return gpu;
     }
-    boolean answers = answers(session, gpu.info(), index);
+    boolean answers = answers(session, gpu.info());
     if (answers) {
       unreadable.put(gpu.info().uuid(), why);
     } else {
@@ -131,9 +131,9 @@ final class GpuSampler {
   }
 
   /** Returns whether the GPU or MIG device still answers with its uuid. */
-  static boolean answers(Nvml session, GpuInfo gpu, int index) {
+  static boolean answers(Nvml session, GpuInfo gpu) {
     try {
-      GpuInfo now = session.info(index);
+      GpuInfo now = session.info(gpu.index());
       return gpu.migDevice().isEmpty()
           ? now.uuid().equals(gpu.uuid())
           : session.migDevices(now).stream().anyMatch(device -> device.uuid().equals(gpu.uuid()));

@@ -110,10 +110,10 @@ public final class GpuWatch {
   private void find(Nvml session, int index) {
     try {
       GpuInfo info = session.info(index);
-      gpus.add(info, index);
-      errorWatch.add(session, info, index);
+      gpus.add(info);
+      errorWatch.add(session, info);
       Set<String> leftOut = new LinkedHashSet<>();
-      session.migDevices(info, leftOut::add).forEach(device -> gpus.add(device, index));
+      session.migDevices(info, leftOut::add).forEach(gpus::add);
       gpus.migDevicesListed(info);
       if (!leftOut.isEmpty()) {
         unidentified.put(index, "GPU " + index + ": " + String.join("; ", leftOut));
@@ -149,10 +149,7 @@ public final class GpuWatch {
   // Those that are known and lost are unhealthy GPUs, and shown as such.
   private Optional<NodeProblem> unidentifiedGpus() {
     long withoutMigDevices =
-        gpus.presentIndexes().values().stream()
-            .distinct()
-            .filter(unidentified::containsKey)
-            .count();
+        gpus.presentGpus().filter(gpu -> unidentified.containsKey(gpu.info().index())).count();
     int missing = Math.max(0, count - gpus.gpuCount()) + (int) withoutMigDevices;
     return NodeProblem.of(
         Reason.GPU_NOT_IDENTIFIED,
@@ -218,14 +215,7 @@ public final class GpuWatch {
     if (session.count() != count || migDevicesChanged(session)) {
       find(session);
     }
-    gpus.presentIndexes()
-        .forEach(
-            (uuid, index) -> {
-              GpuStatus known = gpus.get(uuid);
-              if (known != null) {
-                gpus.put(sampler.sample(session, known, index));
-              }
-            });
+    gpus.replaceAll(gpu -> gpus.isPresent(gpu) ? sampler.sample(session, gpu) : gpu);
     errorWatch.retry(session);
     usage.sampled();
   }
@@ -244,13 +234,12 @@ public final class GpuWatch {
 
   private boolean migDevicesChanged(Nvml session, GpuInfo known) {
     try {
-      int index = gpus.index(known);
-      GpuInfo now = session.info(index);
+      GpuInfo now = session.info(known.index());
       Set<String> leftOut = new HashSet<>();
       List<GpuInfo> devices = session.migDevices(now, leftOut::add);
       return !now.mig().equals(known.mig())
           || !identities(devices).equals(identities(gpus.migDevicesOf(known)))
-          || leftOut.isEmpty() == unidentified.containsKey(index);
+          || leftOut.isEmpty() == unidentified.containsKey(known.index());
     } catch (RuntimeException e) {
       failures.reason(known.uuid(), e);
       return false;

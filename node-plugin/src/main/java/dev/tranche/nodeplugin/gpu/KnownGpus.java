@@ -1,5 +1,7 @@
 package dev.tranche.nodeplugin.gpu;
 
+import static java.util.stream.Collectors.toMap;
+
 import dev.tranche.nodeplugin.health.Health;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
 import dev.tranche.nodeplugin.nvml.Mig;
@@ -11,17 +13,16 @@ import java.util.Map;
 import java.util.Set;
 import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
-import org.jspecify.annotations.Nullable;
 
 /**
- * The GPUs and MIG devices that NVML has shown so far, and the index of each in this session of
- * NVML. A GPU outlives a session: it may return at another index. Confined to the thread that calls
- * NVML.
+ * The GPUs and MIG devices that NVML has shown so far, and which of them the last listing has. A
+ * GPU outlives a session of NVML: it may return at another index, which is then in its properties.
+ * Confined to the thread that calls NVML.
  */
 final class KnownGpus {
   private final Map<String, GpuStatus> gpus = new LinkedHashMap<>();
-  // Index in this session, by uuid.
-  private final Map<String, Integer> present = new LinkedHashMap<>();
+  // By uuid.
+  private final Set<String> present = new HashSet<>();
   // GPUs whose MIG devices the current listing has.
   private final Set<String> migDevicesListed = new HashSet<>();
 
@@ -31,10 +32,6 @@ final class KnownGpus {
 
   boolean isEmpty() {
     return gpus.isEmpty();
-  }
-
-  @Nullable GpuStatus get(String uuid) {
-    return gpus.get(uuid);
   }
 
   /** Replaces the status of a known GPU. */
@@ -59,18 +56,21 @@ final class KnownGpus {
     return Set.copyOf(gpus.keySet());
   }
 
-  /** Returns the index in this session, by uuid. */
-  Map<String, Integer> presentIndexes() {
-    return present;
+  boolean isPresent(GpuStatus gpu) {
+    return present.contains(gpu.info().uuid());
   }
 
+  /** Returns the GPUs that are present, without MIG devices. */
   Stream<GpuStatus> presentGpus() {
-    return gpus.values().stream()
-        .filter(gpu -> present.containsKey(gpu.info().uuid()) && !isMigDevice(gpu));
+    return gpus.values().stream().filter(gpu -> isPresent(gpu) && !isMigDevice(gpu));
   }
 
-  int index(GpuInfo gpu) {
-    return present.getOrDefault(gpu.uuid(), gpu.index());
+  /** Returns the index of each GPU and MIG device that is present, by uuid. */
+  Map<String, Integer> presentIndexes() {
+    return gpus.values().stream()
+        .filter(this::isPresent)
+        .map(GpuStatus::info)
+        .collect(toMap(GpuInfo::uuid, GpuInfo::index));
   }
 
   List<GpuInfo> migDevicesOf(GpuInfo gpu) {
@@ -86,11 +86,11 @@ final class KnownGpus {
     migDevicesListed.clear();
   }
 
-  void add(GpuInfo info, int index) {
+  void add(GpuInfo info) {
     GpuStatus known = gpus.get(info.uuid());
     Health health = known == null ? new Health.Healthy() : known.health();
     gpus.put(info.uuid(), new GpuStatus(info, health, known == null ? null : known.load()));
-    present.put(info.uuid(), index);
+    present.add(info.uuid());
   }
 
   /** Records that all MIG devices of this GPU were listed. */
@@ -101,11 +101,7 @@ final class KnownGpus {
   /** Completes the listing: what was not found is gone. */
   void finishListing() {
     gpus.values().removeIf(this::removed);
-    replaceAll(
-        gpu ->
-            present.containsKey(gpu.info().uuid())
-                ? gpu
-                : gpu.asLost("NVML no longer lists this GPU"));
+    replaceAll(gpu -> isPresent(gpu) ? gpu : gpu.asLost("NVML no longer lists this GPU"));
     sort();
   }
 
@@ -114,9 +110,7 @@ final class KnownGpus {
    * it.
    */
   private boolean removed(GpuStatus gpu) {
-    return !present.containsKey(gpu.info().uuid())
-        && isMigDevice(gpu)
-        && migDevicesListed.contains(gpu.info().gpuUuid());
+    return !isPresent(gpu) && isMigDevice(gpu) && migDevicesListed.contains(gpu.info().gpuUuid());
   }
 
   /** Puts new MIG devices after their GPU, which is the order that a restart would find. */

@@ -19,13 +19,13 @@ public record GpuEvent(int index, long code, int gpuInstance, int computeInstanc
     this(index, code, ANY, ANY);
   }
 
-  /** Returns whether it hits the GPU of this index, or a MIG device there. */
-  public boolean hits(int gpu, Mig mig) {
+  /** Returns whether it hits this GPU or MIG device. */
+  public boolean hits(GpuInfo gpu) {
     boolean ofInstance = gpuInstance != ANY && computeInstance != ANY;
     boolean ofAnother =
         ofInstance
-            && mig instanceof Mig.Device device
+            && gpu.mig() instanceof Mig.Device device
             && (device.gpuInstance() != gpuInstance || device.computeInstance() != computeInstance);
-    return (index == ANY || index == gpu) && !ofAnother;
+    return (index == ANY || index == gpu.index()) && !ofAnother;
   }
 }
