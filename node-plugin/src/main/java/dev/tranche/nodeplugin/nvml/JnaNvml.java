@@ -92,12 +92,13 @@ public final class JnaNvml implements AdminNvml {
 
   @Override
   public String driverVersion() {
-    int result = functions.call("nvmlSystemGetDriverVersion", scratch, TEXT_BYTES);
-    if (NvmlCode.unsupported(result)) {
-      return "unknown";
-    }
-    functions.check(result, "NVML does not return the driver's version");
-    return scratch.getString(0, UTF_8);
+    return functions.supports(
+            "NVML does not return the driver's version",
+            "nvmlSystemGetDriverVersion",
+            scratch,
+            TEXT_BYTES)
+        ? scratch.getString(0, UTF_8)
+        : "unknown";
   }
 
   @Override
@@ -293,12 +294,13 @@ public final class JnaNvml implements AdminNvml {
   }
 
   private int smPercent(int index, long device, int processes, Gpm values) {
-    int result = functions.call("nvmlDeviceGetUtilizationRates", device, scratch);
-    if (NvmlCode.unsupported(result)) {
-      return busyPercent(processes, values);
-    }
-    functions.check(result, "GPU " + index + " returns no utilization");
-    return Math.clamp(scratch.getInt(0), 0, 100);
+    return functions.supports(
+            "GPU " + index + " returns no utilization",
+            "nvmlDeviceGetUtilizationRates",
+            device,
+            scratch)
+        ? Math.clamp(scratch.getInt(0), 0, 100)
+        : busyPercent(processes, values);
   }
 
   @Override
@@ -314,12 +316,10 @@ public final class JnaNvml implements AdminNvml {
   }
 
   private String pciBusId(int index, long device) {
-    int result = functions.call("nvmlDeviceGetPciInfo_v3", device, scratch);
-    if (NvmlCode.unsupported(result)) {
-      return "";
-    }
-    functions.check(result, "GPU " + index + " returns no PCI address");
-    return scratch.getString(PCI_BUS_ID_OFFSET, UTF_8);
+    return functions.supports(
+            "GPU " + index + " returns no PCI address", "nvmlDeviceGetPciInfo_v3", device, scratch)
+        ? scratch.getString(PCI_BUS_ID_OFFSET, UTF_8)
+        : "";
   }
 
   // NVML does not support these calls for GPUs that use the system's memory, such as GB10.
@@ -385,15 +385,11 @@ public final class JnaNvml implements AdminNvml {
 
   // Without an event set the GPUs are usable all the same; only their errors are not reported.
   private boolean eventSetOpen() {
-    if (eventSet == 0) {
-      int result = functions.call("nvmlEventSetCreate", scratch);
-      if (NvmlCode.unsupported(result)) {
-        return false;
-      }
-      functions.check(result, "NVML creates no event set");
+    if (eventSet == 0
+        && functions.supports("NVML creates no event set", "nvmlEventSetCreate", scratch)) {
       eventSet = scratch.getLong(0);
     }
-    return true;
+    return eventSet != 0;
   }
 
   @Override
@@ -402,12 +398,13 @@ public final class JnaNvml implements AdminNvml {
       return false;
     }
     long device = handle(index);
-    int result = functions.call("nvmlDeviceGetSupportedEventTypes", device, scratch);
-    if (NvmlCode.unsupported(result)) {
-      return false;
-    }
-    functions.check(result, "GPU " + index + " does not say which events it has");
-    long types = scratch.getLong(0) & EVENTS;
+    boolean says =
+        functions.supports(
+            "GPU " + index + " does not say which events it has",
+            "nvmlDeviceGetSupportedEventTypes",
+            device,
+            scratch);
+    long types = says ? scratch.getLong(0) & EVENTS : 0;
     if (types == 0) {
       return false;
     }

@@ -75,6 +75,20 @@ final class NvmlFunctions {
     check(call(name, arguments), what);
   }
 
+  /**
+   * Calls a function that must succeed where the GPU and its driver have it.
+   *
+   * @return false if they lack it
+   */
+  boolean supports(String what, String name, Object... arguments) {
+    int result = call(name, arguments);
+    if (NvmlCode.unsupported(result)) {
+      return false;
+    }
+    check(result, what);
+    return true;
+  }
+
   void check(int result, String what) {
     if (result != NvmlCode.SUCCESS) {
       throw failure(result, what, NvmlCode.advice(result));

@@ -123,12 +123,13 @@ final class NvmlGpm {
       return true;
     }
     scratch.setInt(0, SUPPORT_VERSION);
-    int result = functions.call("nvmlGpmQueryDeviceSupport", device.handle, scratch);
-    if (NvmlCode.unsupported(result)) {
-      return false;
-    }
-    functions.check(result, name + " does not say whether it has GPM");
-    if (scratch.getInt(SUPPORTED_OFFSET) == 0) {
+    boolean says =
+        functions.supports(
+            name + " does not say whether it has GPM",
+            "nvmlGpmQueryDeviceSupport",
+            device.handle,
+            scratch);
+    if (!says || scratch.getInt(SUPPORTED_OFFSET) == 0) {
       return false;
     }
     device.earlier = device.earlier == 0 ? allocate(name) : device.earlier;

@@ -3,6 +3,7 @@ package dev.tranche.nodeplugin.nvml;
 import com.sun.jna.Memory;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.IntSummaryStatistics;
 import java.util.List;
 import java.util.Map;
 import java.util.function.IntUnaryOperator;
@@ -74,8 +75,9 @@ final class NvmlTelemetry {
     if (memory.isEmpty()) {
       return List.of();
     }
-    Map<Integer, Integer> sm = smPercents(device);
-    return processes(memory, pid -> sm.getOrDefault(pid, 0));
+    Map<Integer, IntSummaryStatistics> sm = smPercents(device);
+    var idle = new IntSummaryStatistics();
+    return processes(memory, pid -> (int) sm.getOrDefault(pid, idle).getAverage());
   }
 
   /**
@@ -154,22 +156,20 @@ final class NvmlTelemetry {
     return PROCESS_BYTES;
   }
 
-  /** Returns the mean SM utilization of the samples since the last call, by pid. */
-  private Map<Integer, Integer> smPercents(long device) {
+  /** Returns the SM utilization in the samples since the last call, by pid. */
+  private Map<Integer, IntSummaryStatistics> smPercents(long device) {
     long sinceUs = sampledToUs.getOrDefault(device, 0L);
     int result =
         functions.call("nvmlDeviceGetProcessUtilization", device, list, capacityPointer(), sinceUs);
-    Map<Integer, int[]> sums = new HashMap<>();
+    Map<Integer, IntSummaryStatistics> percents = new HashMap<>();
     for (int i = 0; result == NvmlCode.SUCCESS && i < scratch.getInt(0); i++) {
       long at = (long) i * SAMPLE_BYTES;
       sinceUs = Math.max(sinceUs, list.getLong(at + SAMPLE_TIME_OFFSET));
-      int[] sum = sums.computeIfAbsent(list.getInt(at), pid -> new int[2]);
-      sum[0] += Math.clamp(list.getInt(at + SAMPLE_SM_OFFSET), 0, 100);
-      sum[1]++;
+      percents
+          .computeIfAbsent(list.getInt(at), pid -> new IntSummaryStatistics())
+          .accept(Math.clamp(list.getInt(at + SAMPLE_SM_OFFSET), 0, 100));
     }
     sampledToUs.put(device, sinceUs);
-    Map<Integer, Integer> means = new HashMap<>();
-    sums.forEach((pid, sum) -> means.put(pid, sum[0] / sum[1]));
-    return means;
+    return percents;
   }
 }
