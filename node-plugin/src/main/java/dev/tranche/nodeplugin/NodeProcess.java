@@ -61,7 +61,6 @@ final class NodeProcess implements NvmlThread.Listener, NodePlugin.Host {
   // Written by the NVML thread only.
   private String complaint = "";
   private long nodesReadAtMs;
-  private volatile boolean startedOnce;
 
   NodeProcess(Settings<Setting> settings, Options options, ConfigSource source) {
     this.options = options;
@@ -126,6 +125,8 @@ final class NodeProcess implements NvmlThread.Listener, NodePlugin.Host {
     List<Outcome> all = Stream.concat(kept.stream(), Stream.of(first)).toList();
     all.forEach(this::initWith);
     loop.runOnContext(v -> startParts(all));
+    // A library that crashes ends the process, so this is the last line then.
+    LOG.info("starting NVML, as installed here or under {}", driverRoot);
     nvml.start();
     return ended.join();
   }
@@ -198,15 +199,6 @@ final class NodeProcess implements NvmlThread.Listener, NodePlugin.Host {
   }
 
   @Override
-  public void starting() {
-    limitReader.restart();
-    // A library that crashes ends the process, so this is the last line then.
-    if (!startedOnce && complaint.isEmpty()) {
-      LOG.info("starting NVML, as installed here or under {}", driverRoot);
-    }
-  }
-
-  @Override
   public boolean unavailable(NvmlException reason) {
     if (failOnInitError) {
       LOG.error("{}; set FAIL_ON_INIT_ERROR=false to wait for a driver", reason.getMessage());
@@ -229,7 +221,7 @@ final class NodeProcess implements NvmlThread.Listener, NodePlugin.Host {
       LOG.info("NVML of driver {}", driverVersion);
     }
     complaint = "";
-    startedOnce = true;
+    limitReader.restart();
     hardware = hardware.started(driverVersion, nodes(), linkScores);
   }
 

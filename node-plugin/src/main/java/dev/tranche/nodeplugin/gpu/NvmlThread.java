@@ -33,9 +33,6 @@ public final class NvmlThread implements AutoCloseable {
 
   /** Called on the NVML thread. */
   public interface Listener {
-    /** NVML is about to be started, which may hang forever. */
-    default void starting() {}
-
     /** NVML does not start. Return false to give up, true to try again later. */
     boolean unavailable(NvmlException reason);
 
@@ -107,7 +104,6 @@ public final class NvmlThread implements AutoCloseable {
     boolean again = true;
     while (again) {
       watchdog.start();
-      listener.starting();
       try (Nvml nvml = open.get()) {
         gpus.open(nvml);
         driver = nvml.driverVersion();
