@@ -7,7 +7,6 @@ import dev.tranche.nodeplugin.cdi.CdiSpecs;
 import dev.tranche.nodeplugin.cdi.DriverFiles;
 import dev.tranche.nodeplugin.config.AllocateOptions;
 import dev.tranche.nodeplugin.config.AllocateOptions.DeviceListStrategy;
-import dev.tranche.nodeplugin.gpu.HostNodes;
 import dev.tranche.nodeplugin.gpu.NodeProblem;
 import dev.tranche.nodeplugin.kubelet.Hardware;
 import dev.tranche.nodeplugin.metrics.NodeMetrics;
@@ -27,25 +26,12 @@ import org.slf4j.LoggerFactory;
 final class CdiKeeper {
   private static final Logger LOG = LoggerFactory.getLogger(CdiKeeper.class);
 
-  /** The inputs of the specs. */
-  private record SpecInputs(
-      AllocateOptions options,
-      List<GpuInfo> gpus,
-      String driverVersion,
-      HostNodes nodes,
-      boolean memoryLimits) {
-    /** Returns the uuids of those GPUs that these specs also cover. */
-    private Set<String> coveredUuids(List<GpuInfo> others) {
-      return others.stream().filter(gpus::contains).map(GpuInfo::uuid).collect(toUnmodifiableSet());
-    }
-  }
-
   private final Vertx vertx;
   private final Path folder;
   private final Supplier<Hardware> hardware;
   private final NodeMetrics metrics;
   private final Runnable onWritten;
-  private @Nullable SpecInputs written;
+  private @Nullable CdiSpecs written;
   private boolean writing;
   private String complaint = "";
   private boolean driverUnusable;
@@ -79,11 +65,10 @@ final class CdiKeeper {
       return Optional.of(gpus.stream().map(GpuInfo::uuid).collect(toUnmodifiableSet()));
     }
     Hardware now = hardware.get();
-    SpecInputs inputs =
-        new SpecInputs(
-            options, List.copyOf(gpus), now.driverVersion(), now.nodes(), now.limits().required());
-    if (!inputs.equals(written) && !writing) {
-      write(inputs);
+    var needed =
+        new CdiSpecs(options, gpus, now.nodes(), now.driverVersion(), now.limits().required());
+    if (!needed.equals(written) && !writing) {
+      write(needed);
     }
     return Optional.ofNullable(written)
         .filter(specs -> specs.options().equals(options))
@@ -92,12 +77,12 @@ final class CdiKeeper {
         .or(() -> driverUnusable ? Optional.of(Set.of()) : Optional.empty());
   }
 
-  private void write(SpecInputs inputs) {
+  private void write(CdiSpecs specs) {
     writing = true;
     vertx
-        .executeBlocking(() -> writeNow(inputs))
+        .executeBlocking(() -> writeNow(specs))
         .onComplete(done -> writing = false)
-        .onSuccess(unusable -> written(inputs, unusable))
+        .onSuccess(unusable -> written(specs, unusable))
         .onFailure(
             failure -> {
               driverUnusable = false;
@@ -107,28 +92,25 @@ final class CdiKeeper {
             });
   }
 
-  private void written(SpecInputs inputs, Optional<String> unusable) {
+  private void written(CdiSpecs specs, Optional<String> unusable) {
     driverUnusable = unusable.isPresent();
     if (unusable.isPresent()) {
       failed(unusable.get());
       return;
     }
-    written = inputs;
+    written = specs;
     complaint = "";
     LOG.info("the CDI specs are in {}", folder);
     onWritten.run();
   }
 
   /** Returns why the driver's files are not what containers need; empty if they are. */
-  private Optional<String> writeNow(SpecInputs inputs) throws IOException {
-    AllocateOptions options = inputs.options();
-    String version = inputs.driverVersion();
-    Path root = Path.of(options.driverRootInContainer());
-    DriverFiles files = DriverFiles.find(root, version);
-    Optional<String> unusable = files.unusable(root, version);
+  private Optional<String> writeNow(CdiSpecs specs) throws IOException {
+    Path root = Path.of(specs.options().driverRootInContainer());
+    DriverFiles files = DriverFiles.find(root, specs.driverVersion());
+    Optional<String> unusable = files.unusable(root, specs.driverVersion());
     if (unusable.isEmpty()) {
-      var specs = new CdiSpecs(options, inputs.nodes(), files, version, inputs.memoryLimits());
-      for (CdiSpec spec : specs.of(inputs.gpus())) {
+      for (CdiSpec spec : specs.of(files)) {
         spec.writeTo(folder);
       }
     }

@@ -1,5 +1,7 @@
 package dev.tranche.nodeplugin.cdi;
 
+import static java.util.stream.Collectors.toUnmodifiableSet;
+
 import dev.tranche.nodeplugin.config.AllocateOptions;
 import dev.tranche.nodeplugin.config.AllocateOptions.DeviceClass;
 import dev.tranche.nodeplugin.gpu.HostNodes;
@@ -12,16 +14,18 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 
 /**
- * Builds the CDI specs of a node: one for its GPUs, and one for each other class of devices.
+ * The CDI specs of a node: one for its GPUs, and one for each other class of devices.
  *
+ * @param gpus that NVML has found, including MIG devices
  * @param memoryLimits name the hook that limits a container's memory
  */
 public record CdiSpecs(
     AllocateOptions options,
+    List<GpuInfo> gpus,
     HostNodes nodes,
-    DriverFiles files,
     String driverVersion,
     boolean memoryLimits) {
   private static final List<String> READ_ONLY =
@@ -34,22 +38,23 @@ public record CdiSpecs(
   // The nvidia runtime must not add GPUs of its own to those that CDI has injected.
   private static final String VOID = "NVIDIA_VISIBLE_DEVICES=void";
 
-  /**
-   * Returns the spec of every class that has a device.
-   *
-   * @param gpus that NVML has found, including MIG devices
-   */
-  public List<CdiSpec> of(List<GpuInfo> gpus) {
+  /** Returns the uuids of those GPUs that these specs cover. */
+  public Set<String> coveredUuids(List<GpuInfo> others) {
+    return others.stream().filter(gpus::contains).map(GpuInfo::uuid).collect(toUnmodifiableSet());
+  }
+
+  /** Returns the spec of every class that has a device. */
+  public List<CdiSpec> of(DriverFiles files) {
     List<CdiSpec> specs = new ArrayList<>();
-    Map<String, JsonObject> devices = devices(gpus);
+    Map<String, JsonObject> devices = devices();
     if (!devices.isEmpty()) {
-      specs.add(new CdiSpec("gpu", devices, common()));
+      specs.add(new CdiSpec("gpu", devices, common(files)));
     }
     if (nodes.givesImexChannel(options)) {
       Edits edits = new Edits().nodes(List.of(HostNodes.IMEX_NODE));
       specs.add(new CdiSpec("imex-channel", Map.of("0", edits.json), new JsonObject()));
     }
-    nodes.additional(options).forEach(of -> specs.add(additional(of)));
+    nodes.additional(options).forEach(of -> specs.add(additional(of, files)));
     return specs;
   }
 
@@ -107,7 +112,7 @@ public record CdiSpecs(
   }
 
   /** Returns the devices by index or uuid, as NVIDIA's plugin names them. */
-  private Map<String, JsonObject> devices(List<GpuInfo> gpus) {
+  private Map<String, JsonObject> devices() {
     Map<String, JsonObject> devices = new LinkedHashMap<>();
     for (GpuInfo gpu : gpus) {
       Edits edits = new Edits().nodes(gpu.nodes());
@@ -125,7 +130,7 @@ public record CdiSpecs(
     return devices;
   }
 
-  private CdiSpec additional(DeviceClass of) {
+  private CdiSpec additional(DeviceClass of, DriverFiles files) {
     Edits edits =
         new Edits()
             .nodes(nodes.additional().getOrDefault(of, List.of()))
@@ -133,7 +138,7 @@ public record CdiSpecs(
     return new CdiSpec(of.text(), Map.of("all", edits.json), JsonObject.of("env", List.of(VOID)));
   }
 
-  private JsonObject common() {
+  private JsonObject common(DriverFiles files) {
     GraphicsFiles graphics = files.graphics();
     Edits edits =
         new Edits()

@@ -72,8 +72,8 @@ class CdiSpecsTest {
     List<String> given = new ArrayList<>(List.of("--device-list-strategy=cdi-cri"));
     given.addAll(List.of(flags));
     Config config = config(given);
-    return new CdiSpecs(config.allocate(), NODES, files, "580.1", false)
-        .of(GPUS).stream().map(spec -> new JsonObject(spec.json())).toList();
+    return new CdiSpecs(config.allocate(), GPUS, NODES, "580.1", false)
+        .of(files).stream().map(spec -> new JsonObject(spec.json())).toList();
   }
 
   @Test
@@ -86,7 +86,7 @@ class CdiSpecsTest {
         .isEqualTo("/srv");
     var options = config(flags).allocate();
     assertThat(
-            new CdiSpecs(options, nodes(false), FILES, "580.1", false).of(GPUS).getFirst().json())
+            new CdiSpecs(options, GPUS, nodes(false), "580.1", false).of(FILES).getFirst().json())
         .contains("/dev/nvidia3")
         .doesNotContain("/home/kubernetes/bin/nvidia/dev");
   }
@@ -98,7 +98,7 @@ class CdiSpecsTest {
     var options = config(List.of(flags)).allocate();
     JsonObject spec =
         new JsonObject(
-            new CdiSpecs(options, NODES, FILES, "615.1", true).of(GPUS).getFirst().json());
+            new CdiSpecs(options, GPUS, NODES, "615.1", true).of(FILES).getFirst().json());
     assertThat(edits(spec, "GPU-0").getJsonArray("hooks"))
         .isEqualTo(
             new JsonArray(

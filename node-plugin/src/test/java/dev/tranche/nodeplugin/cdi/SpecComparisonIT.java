@@ -91,10 +91,8 @@ class SpecComparisonIT {
                 "--nvidia-cdi-hook-path=" + HOOK)
             .allocate();
     GpuInfo gpu = new GpuInfo(0, "GPU-0", "Tesla T4", 0, 0, 0, -1, 0, Mig.OFF);
-    CdiSpecs specs =
-        new CdiSpecs(
-            options, HostNodes.find(root, root), DriverFiles.find(root, VERSION), VERSION, true);
-    return new JsonObject(specs.of(List.of(gpu)).getFirst().json());
+    CdiSpecs specs = new CdiSpecs(options, List.of(gpu), HostNodes.find(root, root), VERSION, true);
+    return new JsonObject(specs.of(DriverFiles.find(root, VERSION)).getFirst().json());
   }
 
   private static Stream<JsonObject> objects(JsonObject of, String key) {
