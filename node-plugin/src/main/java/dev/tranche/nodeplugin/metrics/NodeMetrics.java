@@ -29,7 +29,10 @@ import java.util.function.Supplier;
 import java.util.function.ToDoubleFunction;
 import java.util.function.ToLongFunction;
 
-/** Metrics of GPUs and containers; other classes add theirs. Confined to the event loop. */
+/**
+ * Metrics of GPUs and containers; other classes add theirs. Confined to the event loop, but for
+ * {@link #count}.
+ */
 public final class NodeMetrics extends Meters {
   private static final Duration[] RPC_BUCKETS = bucketsMs(0.25, 1, 5, 20, 50, 200, 1_000);
 
@@ -92,14 +95,7 @@ public final class NodeMetrics extends Meters {
   }
 
   private RowCollector<GpuStatus> gpuGauges() {
-    // dcgm-exporter's labels, so that dashboards can join both.
-    return new RowCollector<GpuStatus>(
-            gpus::values,
-            s ->
-                Labels.of(
-                    "gpu", Integer.toString(s.info().index()),
-                    "UUID", s.info().uuid(),
-                    "modelName", s.info().model()))
+    return new RowCollector<GpuStatus>(gpus::values, s -> labels(s.info()))
         .gauge(
             "tranche_gpu_memory_total_bytes",
             "Memory of the GPU.",
@@ -204,16 +200,21 @@ public final class NodeMetrics extends Meters {
                     r -> r.overuse() ? 1 : 0));
   }
 
+  // dcgm-exporter's labels, so that dashboards can join both.
+  private static Labels labels(GpuInfo gpu) {
+    return Labels.of(
+        "gpu", Integer.toString(gpu.index()), "UUID", gpu.uuid(), "modelName", gpu.model());
+  }
+
   private static Labels labels(String node, ContainerRow row) {
     ContainerName who = row.use().container();
-    return Labels.of(
-        "gpu", Integer.toString(row.gpu().index()),
-        "UUID", row.gpu().uuid(),
-        "modelName", row.gpu().model(),
-        "Hostname", node,
-        "namespace", who.pod().namespace(),
-        "pod", who.pod().name(),
-        "container", who.name());
+    return labels(row.gpu())
+        .merge(
+            Labels.of(
+                "Hostname", node,
+                "namespace", who.pod().namespace(),
+                "pod", who.pod().name(),
+                "container", who.name()));
   }
 
   // Where NVML does not tell, the value is NaN, which is not shown.
@@ -231,6 +232,7 @@ public final class NodeMetrics extends Meters {
     return gpu.load() == null ? Double.NaN : value.applyAsDouble(gpu.load());
   }
 
+  /** Counts; any thread may call it. */
   public void count(String name, String help, String... labels) {
     counter(name, help, labels).increment();
   }

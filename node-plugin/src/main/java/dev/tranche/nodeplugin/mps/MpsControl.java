@@ -1,6 +1,7 @@
 package dev.tranche.nodeplugin.mps;
 
 import dev.tranche.nodeplugin.file.AtomicFile;
+import dev.tranche.nodeplugin.metrics.NodeMetrics;
 import dev.tranche.nodeplugin.nvml.AdminNvml;
 import dev.tranche.nodeplugin.nvml.NvmlException;
 import dev.tranche.process.loop.MonotonicClock;
@@ -10,7 +11,6 @@ import java.nio.file.Path;
 import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
-import java.util.function.BiConsumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -34,7 +34,7 @@ final class MpsControl {
   private final StatusFile statusFile;
   private final MpsRoot root;
   private final String program;
-  private final BiConsumer<String, String> count;
+  private final NodeMetrics metrics;
   private @Nullable MpsPlan plan;
   private volatile MpsStatus status = new MpsStatus.None();
   private final CountDownLatch stopping = new CountDownLatch(1);
@@ -43,20 +43,15 @@ final class MpsControl {
   /**
    * @param planFile written by the plugin
    * @param program nvidia-cuda-mps-control
-   * @param count takes the name of a metric and its help; called on the thread of {@link #run}
    */
   MpsControl(
-      Path planFile,
-      Supplier<AdminNvml> open,
-      MpsRoot root,
-      String program,
-      BiConsumer<String, String> count) {
+      Path planFile, Supplier<AdminNvml> open, MpsRoot root, String program, NodeMetrics metrics) {
     this.planFile = new AtomicFile(planFile);
     this.open = open;
     this.root = root;
     this.statusFile = new StatusFile(root);
     this.program = program;
-    this.count = count;
+    this.metrics = metrics;
   }
 
   /** Runs until {@link #stop}, and ends all daemons before it returns. */
@@ -77,14 +72,14 @@ final class MpsControl {
       runSession(nvml);
     } catch (NvmlException e) {
       report(new MpsStatus.Failing(e.getMessage()));
-      Supervisor.countFailure(count);
+      Supervisor.countFailure(metrics);
       LOG.error("{}", e.getMessage());
       stopping.await(DRIVER_RETRY_MS, TimeUnit.MILLISECONDS);
     }
   }
 
   private void runSession(AdminNvml nvml) throws InterruptedException {
-    var supervisor = new Supervisor(program, root, nvml, MonotonicClock::ms, count);
+    var supervisor = new Supervisor(program, root, nvml, MonotonicClock::ms, metrics);
     try {
       while (stopping.getCount() > 0) {
         // While daemons serve, NVML may fail: to open it anew would end them, and their clients.

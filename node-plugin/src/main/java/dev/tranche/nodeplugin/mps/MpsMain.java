@@ -8,7 +8,6 @@ import dev.tranche.process.listen.LimitedTransport;
 import dev.tranche.process.loop.LoopWatch;
 import dev.tranche.process.settings.ConfigErrors;
 import dev.tranche.process.settings.Settings;
-import io.vertx.core.Context;
 import io.vertx.core.Vertx;
 import io.vertx.core.VertxOptions;
 import java.io.IOException;
@@ -64,14 +63,13 @@ public final class MpsMain {
     LoopWatch.start(vertx);
     NodeMetrics metrics = new NodeMetrics();
     Path driverRoot = Path.of(settings.text(Setting.DRIVER_ROOT_CTR_PATH));
-    Context loop = vertx.getOrCreateContext();
     MpsControl control =
         new MpsControl(
             options.stateDir().resolve(MpsPlan.FILE),
             () -> JnaNvml.open(driverRoot),
             root,
             settings.text(Setting.MPS_CONTROL_PROGRAM),
-            (name, help) -> loop.runOnContext(v -> metrics.count(name, help)));
+            metrics);
     metrics.gauge(
         "tranche.mps.daemons.serving",
         "1 while every MPS control daemon that the config needs answers, else 0.",

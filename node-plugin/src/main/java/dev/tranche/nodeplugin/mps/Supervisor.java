@@ -4,13 +4,13 @@ import static java.util.stream.Collectors.toSet;
 
 import dev.tranche.api.Backoff;
 import dev.tranche.nodeplugin.file.AtomicFile;
+import dev.tranche.nodeplugin.metrics.NodeMetrics;
 import dev.tranche.nodeplugin.nvml.AdminNvml;
 import java.io.IOException;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.function.BiConsumer;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -30,7 +30,7 @@ final class Supervisor {
   private final MpsRoot root;
   private final ComputeModes modes;
   private final LongSupplier clockMs;
-  private final BiConsumer<String, String> count;
+  private final NodeMetrics metrics;
   // Null at first, so that even an empty plan cleans up what an earlier run has left.
   private @Nullable MpsPlan plan;
   private final Map<MpsSet, ControlDaemon> daemons = new LinkedHashMap<>();
@@ -41,19 +41,14 @@ final class Supervisor {
 
   /**
    * @param clockMs any monotonic clock
-   * @param count takes the name of a metric and its help; called on this thread
    */
   Supervisor(
-      String program,
-      MpsRoot root,
-      AdminNvml nvml,
-      LongSupplier clockMs,
-      BiConsumer<String, String> count) {
+      String program, MpsRoot root, AdminNvml nvml, LongSupplier clockMs, NodeMetrics metrics) {
     this.program = program;
     this.root = root;
     this.modes = new ComputeModes(nvml, new AtomicFile(root.computeModes()));
     this.clockMs = clockMs;
-    this.count = count;
+    this.metrics = metrics;
   }
 
   /** Runs one round: brings the daemons closer to the plan, and returns their status. */
@@ -125,12 +120,12 @@ final class Supervisor {
       restoreModes(Set.of());
     }
     LOG.error("{}; the next attempt is in {} ms", reason, waitMs);
-    countFailure(count);
+    countFailure(metrics);
   }
 
   /** Counts a start or a probe that failed. */
-  static void countFailure(BiConsumer<String, String> count) {
-    count.accept("tranche.mps.failures", "Starts and probes of MPS control daemons that failed.");
+  static void countFailure(NodeMetrics metrics) {
+    metrics.count("tranche.mps.failures", "Starts and probes of MPS control daemons that failed.");
   }
 
   // Keeps daemons that still serve: the clients of a daemon that works should not lose it because
@@ -144,7 +139,7 @@ final class Supervisor {
           daemons.computeIfAbsent(set, of -> new ControlDaemon(program, of, root));
       if (!serves(daemon)) {
         daemon.start();
-        count.accept("tranche.mps.daemon.starts", "Starts of an MPS control daemon.");
+        metrics.count("tranche.mps.daemon.starts", "Starts of an MPS control daemon.");
       }
     }
     LOG.info("serving {}", wanted.lines());

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.nodeplugin.FakeMps;
 import dev.tranche.nodeplugin.file.AtomicFile;
+import dev.tranche.nodeplugin.metrics.NodeMetrics;
 import dev.tranche.nodeplugin.nvml.AdminNvml;
 import dev.tranche.nodeplugin.nvml.GpuEvent;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
@@ -103,7 +104,7 @@ class MpsControlIT {
             },
             new MpsRoot(folder.resolve("mps")),
             mps.program().toString(),
-            (name, help) -> {});
+            new NodeMetrics());
     Thread thread = Thread.ofPlatform().start(() -> run(control));
     try {
       until("it serves", control::serving);

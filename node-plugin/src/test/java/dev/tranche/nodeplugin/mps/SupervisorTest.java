@@ -2,10 +2,10 @@ package dev.tranche.nodeplugin.mps;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.tranche.nodeplugin.metrics.NodeMetrics;
 import dev.tranche.nodeplugin.nvml.AdminNvml;
 import java.lang.reflect.Proxy;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -24,13 +24,11 @@ class SupervisorTest {
                 (proxy, method, arguments) -> {
                   throw new IllegalStateException("a compute mode that nobody expects");
                 });
-    List<String> counted = new ArrayList<>();
-    var supervisor =
-        new Supervisor(
-            "none", new MpsRoot(folder), nvml, () -> 1, (name, help) -> counted.add(name));
+    var metrics = new NodeMetrics();
+    var supervisor = new Supervisor("none", new MpsRoot(folder), nvml, () -> 1, metrics);
     var gpus = List.of(new MpsGpu("GPU-0", 1 << 20, 10));
     var plan = new MpsPlan(List.of(new MpsSet("nvidia.com/gpu", gpus, false, true)));
     assertThat(supervisor.step(plan)).isInstanceOf(MpsStatus.Failing.class);
-    assertThat(counted).containsExactly("tranche.mps.failures");
+    assertThat(metrics.scrape()).contains("\ntranche_mps_failures_total 1.0\n");
   }
 }
