@@ -158,8 +158,10 @@ public final class JnaNvml implements AdminNvml {
     if (gpu.mig() instanceof Mig.On) {
       long device = handle(gpu.index());
       MigCaps caps = MigCaps.read(Path.of("/proc"));
-      int result = functions.call("nvmlDeviceGetMaxMigDeviceCount", device, scratch);
-      int maxDevices = result == NvmlCode.SUCCESS ? scratch.getInt(0) : 0;
+      int maxDevices =
+          functions.succeeds("nvmlDeviceGetMaxMigDeviceCount", device, scratch)
+              ? scratch.getInt(0)
+              : 0;
       for (int migIndex = 0; migIndex < maxDevices; migIndex++) {
         OptionalLong handle = findMig(device, migIndex);
         if (handle.isPresent()) {
@@ -223,8 +225,9 @@ public final class JnaNvml implements AdminNvml {
 
   /** Returns the handle of a MIG device; empty if there is none at this index. */
   private OptionalLong findMig(long device, int migIndex) {
-    int result = functions.call("nvmlDeviceGetMigDeviceHandleByIndex", device, migIndex, scratch);
-    return result == NvmlCode.SUCCESS ? OptionalLong.of(scratch.getLong(0)) : OptionalLong.empty();
+    return functions.succeeds("nvmlDeviceGetMigDeviceHandleByIndex", device, migIndex, scratch)
+        ? OptionalLong.of(scratch.getLong(0))
+        : OptionalLong.empty();
   }
 
   private long migHandle(int index, int migIndex) {
@@ -255,10 +258,10 @@ public final class JnaNvml implements AdminNvml {
    * scratch.
    */
   private int computeMajor(long device) {
-    int result =
-        functions.call(
-            "nvmlDeviceGetCudaComputeCapability", device, scratch, scratch.share(Integer.BYTES));
-    return result == NvmlCode.SUCCESS ? scratch.getInt(0) : 0;
+    return functions.succeeds(
+            "nvmlDeviceGetCudaComputeCapability", device, scratch, scratch.share(Integer.BYTES))
+        ? scratch.getInt(0)
+        : 0;
   }
 
   @Override
@@ -338,7 +341,7 @@ public final class JnaNvml implements AdminNvml {
     }
     if (NvmlCode.unsupported(result)) {
       return sharesSystemMemory(device)
-          ? SystemMemory.read(Path.of("/proc/meminfo"))
+          ? GpuMemory.ofSystem(Path.of("/proc/meminfo"))
           : GpuMemory.UNKNOWN;
     }
     functions.check(result, "GPU " + index + " returns no memory");
@@ -444,16 +447,14 @@ public final class JnaNvml implements AdminNvml {
    * no event is lost.
    */
   private int indexOf(long device) {
-    int counted = functions.call("nvmlDeviceGetCount_v2", scratch);
-    int count = counted == NvmlCode.SUCCESS ? scratch.getInt(0) : 0;
+    int count = functions.succeeds("nvmlDeviceGetCount_v2", scratch) ? scratch.getInt(0) : 0;
     int before = watched.getOrDefault(device, GpuEvent.ANY);
     for (int index = 0; index < count; index++) {
-      int result = functions.call("nvmlDeviceGetHandleByIndex_v2", index, scratch);
-      if (result == NvmlCode.SUCCESS && scratch.getLong(0) == device) {
-        return index;
-      }
-      if (result == NvmlCode.SUCCESS && index == before) {
-        before = GpuEvent.ANY;
+      if (functions.succeeds("nvmlDeviceGetHandleByIndex_v2", index, scratch)) {
+        if (scratch.getLong(0) == device) {
+          return index;
+        }
+        before = index == before ? GpuEvent.ANY : before;
       }
     }
     return before;

@@ -348,7 +348,7 @@ class JnaNvmlIT {
         gpu(0, "addressing=ats sm=37"),
         answer("nvmlDeviceGetMemoryInfo_v2", NOT_SUPPORTED),
         answer("nvmlDeviceGetMemoryInfo", NOT_SUPPORTED));
-    GpuMemory system = SystemMemory.read(Path.of("/proc/meminfo"));
+    GpuMemory system = GpuMemory.ofSystem(Path.of("/proc/meminfo"));
     assertThat(system.totalBytes()).isPositive();
     try (Nvml nvml = JnaNvml.open(fake.root())) {
       assertThat(nvml.info(0).memoryTotalBytes()).isEqualTo(system.totalBytes());
@@ -370,12 +370,12 @@ class JnaNvmlIT {
     Path meminfo = Files.createTempFile("tranche", ".meminfo");
     Files.writeString(
         meminfo, "MemTotal:       1000 kB\nMemFree:   100 kB\nMemAvailable:    300 kB\n");
-    assertThat(SystemMemory.read(meminfo))
+    assertThat(GpuMemory.ofSystem(meminfo))
         .isEqualTo(new GpuMemory(1000 << 10, 0, GpuReading.UNKNOWN));
     Files.writeString(meminfo, "MemFree:         100 kB\n");
-    assertThat(SystemMemory.read(meminfo)).isEqualTo(GpuMemory.UNKNOWN);
+    assertThat(GpuMemory.ofSystem(meminfo)).isEqualTo(GpuMemory.UNKNOWN);
     Files.delete(meminfo);
-    assertThat(SystemMemory.read(meminfo)).isEqualTo(GpuMemory.UNKNOWN);
+    assertThat(GpuMemory.ofSystem(meminfo)).isEqualTo(GpuMemory.UNKNOWN);
   }
 
   @Test
