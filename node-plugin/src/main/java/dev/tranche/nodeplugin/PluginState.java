@@ -143,8 +143,12 @@ final class PluginState {
         .orElse(gpu);
   }
 
+  private Map<String, GpuSharing> planned() {
+    return plan == null ? Map.of() : plan.byUuid();
+  }
+
   private Optional<String> obstacle(GpuInfo gpu) {
-    GpuSharing how = plan == null ? null : plan.byUuid().get(gpu.uuid());
+    GpuSharing how = planned().get(gpu.uuid());
     return how != null
             && how.strategy() == SharingStrategy.MPS
             && mps instanceof MpsAvailability.Lost lost
@@ -154,7 +158,7 @@ final class PluginState {
   }
 
   private Optional<String> limitObstacle(GpuInfo gpu) {
-    GpuSharing how = plan == null ? null : plan.byUuid().get(gpu.uuid());
+    GpuSharing how = planned().get(gpu.uuid());
     return how == null || !how.takesLimits(gpu)
         ? Optional.empty()
         : hardware.get().limits().obstacle(gpu);
@@ -314,7 +318,7 @@ final class PluginState {
 
   /** Returns the holdings with the replicas per GPU that they were granted in. */
   List<Holding> holdingsByReplicas() {
-    return held.byReplicas(holdings(), plan == null ? Map.of() : plan.byUuid());
+    return held.byReplicas(holdings(), planned());
   }
 
   /** Returns what init containers have left to their pods; the kubelet's list leaves it out. */

@@ -7,7 +7,6 @@ import dev.tranche.nodeplugin.metrics.NodeMetrics;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Reports the problems of this node that last: as a gauge, and their begin, change and end as
@@ -22,9 +21,9 @@ final class ProblemEvents {
   private final Map<Reason, Reported> reported = new EnumMap<>(Reason.class);
 
   /**
-   * @param sentence null: the end was reported
+   * @param sentence empty: the end was reported
    */
-  private record Reported(@Nullable String sentence, long atMs) {}
+  private record Reported(String sentence, long atMs) {}
 
   ProblemEvents(EventBuffer events, NodeMetrics metrics) {
     this.events = events;
@@ -47,20 +46,17 @@ final class ProblemEvents {
     now.forEach(problem -> current.put(problem.reason(), problem));
     for (Reason reason : Reason.values()) {
       NodeProblem problem = current.get(reason);
-      String sentence = problem == null ? null : problem.sentence();
-      Reported before =
-          reported.getOrDefault(reason, new Reported(null, nowMs - REPORT_INTERVAL_MS));
-      boolean changed =
-          sentence == null ? before.sentence() != null : !sentence.equals(before.sentence());
-      if (changed && nowMs - before.atMs() >= REPORT_INTERVAL_MS) {
+      String sentence = problem == null ? "" : problem.sentence();
+      Reported before = reported.getOrDefault(reason, new Reported("", nowMs - REPORT_INTERVAL_MS));
+      if (!sentence.equals(before.sentence()) && nowMs - before.atMs() >= REPORT_INTERVAL_MS) {
         reported.put(reason, new Reported(sentence, nowMs));
         report(reason, sentence);
       }
     }
   }
 
-  private void report(Reason reason, @Nullable String sentence) {
-    if (sentence == null) {
+  private void report(Reason reason, String sentence) {
+    if (sentence.isEmpty()) {
       events.node("NodeProblemEnded", reason.text() + " is over", false);
     } else {
       events.node(reason.text(), sentence, true);

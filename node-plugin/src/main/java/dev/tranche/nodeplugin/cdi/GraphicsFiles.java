@@ -7,6 +7,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.regex.Matcher;
 import java.util.stream.Stream;
 
 /**
@@ -92,7 +93,7 @@ record GraphicsFiles(List<String> libraries, List<Link> links, List<Config> conf
     addConfigs(root, VULKAN_FOLDERS, VULKAN, "/etc/", configs);
     return new GraphicsFiles(
         DriverFiles.distinct(root, libraries),
-        links(version, Stream.concat(driver.stream(), xorg.stream())),
+        links(Stream.concat(driver.stream(), xorg.stream())),
         configs);
   }
 
@@ -113,25 +114,21 @@ record GraphicsFiles(List<String> libraries, List<Link> links, List<Config> conf
     }
   }
 
-  private static List<Link> links(String version, Stream<String> libraries) {
+  private static List<Link> links(Stream<String> libraries) {
     return libraries
-        .flatMap(
-            library -> {
-              String folder = library.substring(0, library.lastIndexOf('/') + 1);
-              String name = library.substring(folder.length());
-              String bare =
-                  name.endsWith("." + version)
-                      ? name.substring(0, name.length() - version.length() - 1)
-                      : "";
-              return switch (bare) {
-                case "libnvidia-allocator.so" ->
-                    Stream.of(
-                        new Link("../libnvidia-allocator.so.1", folder + "gbm/nvidia-drm_gbm.so"));
-                case "libnvidia-vulkan-producer.so", "libglxserver_nvidia.so" ->
-                    Stream.of(new Link(name, folder + bare));
-                default -> Stream.empty();
-              };
-            })
+        .map(LibraryLinks.LIBRARY::matcher)
+        .filter(Matcher::matches)
+        .flatMap(parts -> links(parts.group(1), parts.group(2), parts.group(3)))
         .toList();
+  }
+
+  private static Stream<Link> links(String folder, String library, String bare) {
+    return switch (bare) {
+      case "libnvidia-allocator.so" ->
+          Stream.of(new Link("../libnvidia-allocator.so.1", folder + "gbm/nvidia-drm_gbm.so"));
+      case "libnvidia-vulkan-producer.so", "libglxserver_nvidia.so" ->
+          Stream.of(new Link(library, folder + bare));
+      default -> Stream.empty();
+    };
   }
 }

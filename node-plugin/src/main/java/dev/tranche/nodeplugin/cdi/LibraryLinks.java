@@ -17,7 +17,8 @@ import java.util.regex.Pattern;
  * and a few that programs open although drivers do not always bring them. Blocks.
  */
 final class LibraryLinks {
-  private static final Pattern LIBRARY = Pattern.compile("(.*/)((.+\\.so)\\.[\\d.]+)");
+  /** Its folder, its name, and its name without the version. */
+  static final Pattern LIBRARY = Pattern.compile("(.*/)((.+\\.so)\\.[\\d.]+)");
 
   // Sonames of libraries end in .0 to .9.
   private static final int SONAME_MAX = 9;
