@@ -39,6 +39,7 @@ import dev.tranche.nodeplugin.stream.StreamParts;
 import dev.tranche.nodeplugin.usage.Overuse;
 import dev.tranche.process.loop.MonotonicClock;
 import dev.tranche.process.meters.Failures;
+import dev.tranche.process.meters.Meters;
 import dev.tranche.process.ops.Probe;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
@@ -81,7 +82,6 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
   private final StatusFile mpsStatusFile;
   private final MpsWatch mpsWatch;
   private MpsStatus mpsStatus = new MpsStatus.None();
-  private final boolean standAlone;
   private final SampleEvents sampleEvents;
   private final ProblemEvents problems = new ProblemEvents(events, metrics);
   private final Host host;
@@ -135,22 +135,17 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
                 at ->
                     new ReportStreams(
                         new StreamParts(vertx, options, this, metrics), at, resolver));
-    this.standAlone = options.extender().isEmpty();
     this.mpsStatusFile = new StatusFile(new MpsRoot(options.mpsRootInContainer()));
     this.mpsWatch = new MpsWatch(options.nodeName(), MonotonicClock::ms);
     Overuse overuse = new Overuse(options.overuse());
     this.reports =
-        new ReportBuilder(options.nodeName(), UUID.randomUUID().toString(), version(), overuse);
+        new ReportBuilder(
+            options.nodeName(), UUID.randomUUID().toString(), Meters.VERSION, overuse);
     if (options.podMetrics()) {
       metrics.showContainers(options.nodeName());
     }
     this.sampleEvents = new SampleEvents(events, metrics, overuse, MonotonicClock::ms);
     gauges();
-  }
-
-  private static String version() {
-    return Optional.ofNullable(NodePlugin.class.getPackage().getImplementationVersion())
-        .orElse("development");
   }
 
   private void gauges() {
@@ -392,6 +387,7 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
   }
 
   private void updateMps() {
+    boolean standAlone = streams.isEmpty();
     state.mpsPlan(standAlone).ifPresent(this::planMps);
     MpsAvailability before = state.mps();
     MpsAvailability now = mpsWatch.update(state.requiredMps(standAlone), mpsStatus);

@@ -88,8 +88,7 @@ record ConfigReader(Settings<Setting> settings, ConfigErrors findings) {
 
   private String devRoot() {
     String root = settings.text(Setting.DEV_ROOT);
-    String chosen = root.isEmpty() ? settings.text(Setting.DRIVER_ROOT) : root;
-    return chosen.endsWith("/") ? chosen.substring(0, chosen.length() - 1) : chosen;
+    return (root.isEmpty() ? settings.text(Setting.DRIVER_ROOT) : root).replaceFirst("/$", "");
   }
 
   // NVIDIA's rule: no channel, or only the first.

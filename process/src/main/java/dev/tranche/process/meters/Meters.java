@@ -1,5 +1,7 @@
 package dev.tranche.process.meters;
 
+import static java.util.Objects.requireNonNullElse;
+
 import dev.tranche.process.listen.ListeningPort;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.FunctionCounter;
@@ -25,6 +27,10 @@ import java.util.stream.Stream;
 
 /** Registers the meters of a process, each with its help. */
 public class Meters {
+  /** The version that runs. */
+  public static final String VERSION =
+      requireNonNullElse(Meters.class.getPackage().getImplementationVersion(), "development");
+
   private final MeterRegistry registry;
   private final String prefix;
 
@@ -50,13 +56,7 @@ public class Meters {
 
   /** Registers what every process has: its version, and the use of its JVM. */
   public final void registerProcess() {
-    String version = Meters.class.getPackage().getImplementationVersion();
-    gauge(
-        "tranche.build.info",
-        "1; the version that runs.",
-        () -> 1,
-        "version",
-        version == null ? "development" : version);
+    gauge("tranche.build.info", "1; the version that runs.", () -> 1, "version", VERSION);
     Stream.of(
             new JvmMemoryMetrics(),
             new ProcessorMetrics(),
