@@ -12,9 +12,9 @@ import java.util.Map;
  * How closely GPUs are linked, in NVIDIA's points: 100 for each NVLink, and 10 to 60 for the common
  * ancestor of their PCIe paths.
  *
- * @param points by the uuids of both GPUs, in both directions
+ * @param points by the uuids of both GPUs, in both orders
  */
-public record GpuLinkScores(Map<String, Map<String, Integer>> points) {
+public record GpuLinkScores(Map<List<String>, Integer> points) {
   /** Nothing is known: all GPUs are equally close. */
   public static final GpuLinkScores UNKNOWN = new GpuLinkScores(Map.of());
 
@@ -25,15 +25,13 @@ public record GpuLinkScores(Map<String, Map<String, Integer>> points) {
 
   /** Measures every pair with NVML; the NUMA nodes decide where NVML does not tell. */
   public static GpuLinkScores measure(Nvml nvml, List<GpuInfo> gpus) {
-    Map<String, Map<String, Integer>> points = new HashMap<>();
+    Map<List<String>, Integer> points = new HashMap<>();
     for (GpuInfo gpu : gpus) {
-      Map<String, Integer> toOthers = new HashMap<>();
       for (GpuInfo other : gpus) {
         if (other.index() != gpu.index()) {
-          toOthers.put(other.uuid(), points(link(nvml, gpu, other), gpu, other));
+          points.put(List.of(gpu.uuid(), other.uuid()), points(link(nvml, gpu, other), gpu, other));
         }
       }
-      points.put(gpu.uuid(), Map.copyOf(toOthers));
     }
     return new GpuLinkScores(points);
   }
@@ -56,6 +54,6 @@ public record GpuLinkScores(Map<String, Map<String, Integer>> points) {
 
   /** Returns the points of a pair; 0 for a GPU and itself, and for unknown GPUs. */
   public int between(String uuid, String other) {
-    return points.getOrDefault(uuid, Map.of()).getOrDefault(other, 0);
+    return points.getOrDefault(List.of(uuid, other), 0);
   }
 }

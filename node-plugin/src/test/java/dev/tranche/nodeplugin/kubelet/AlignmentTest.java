@@ -8,7 +8,6 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.random.RandomGenerator;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
@@ -16,19 +15,15 @@ import org.junit.jupiter.api.Test;
 class AlignmentTest {
   /** Each of "ab3" is three NVLinks between a and b; all others are 10. */
   private static GpuLinkScores linkScores(String uuids, String... pairs) {
-    Map<String, Map<String, Integer>> points = new HashMap<>();
-    for (String a : uuids.split("")) {
-      points.put(a, new HashMap<>());
-      Set.of(uuids.split("")).stream()
-          .filter(b -> !b.equals(a))
-          .forEach(b -> points.getOrDefault(a, new HashMap<>()).put(b, 10));
-    }
+    Map<List<String>, Integer> points = new HashMap<>();
+    List<String> all = List.of(uuids.split(""));
+    all.forEach(a -> all.forEach(b -> points.put(List.of(a, b), a.equals(b) ? 0 : 10)));
     for (String pair : pairs) {
       String a = pair.substring(0, 1);
       String b = pair.substring(1, 2);
       int value = 100 * Integer.parseInt(pair.substring(2)) + 10;
-      points.getOrDefault(a, new HashMap<>()).put(b, value);
-      points.getOrDefault(b, new HashMap<>()).put(a, value);
+      points.put(List.of(a, b), value);
+      points.put(List.of(b, a), value);
     }
     return new GpuLinkScores(points);
   }

@@ -18,7 +18,11 @@ class HardwareTest {
   void anotherDriver_keepsTheLimits_untilTheyAreRead() {
     Hardware before =
         new Hardware(
-            "610.1", HostNodes.NONE, new GpuLinkScores(Map.of("a", Map.of())), REQUIRED, List.of());
+            "610.1",
+            HostNodes.NONE,
+            new GpuLinkScores(Map.of(List.of("a", "b"), 100)),
+            REQUIRED,
+            List.of());
     Hardware now = before.started("615.71", HostNodes.NONE, GpuLinkScores.UNKNOWN);
     assertThat(now.limits()).isEqualTo(REQUIRED);
     assertThat(now.driverVersion()).isEqualTo("615.71");
