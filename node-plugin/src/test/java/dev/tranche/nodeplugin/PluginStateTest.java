@@ -40,7 +40,7 @@ class PluginStateTest {
     PluginState limited = limited("it is old");
     limited.config(replicas(4));
     limited.gpus(withMemory(15_360));
-    assertThat(limited.replicas().orElseThrow().healthyCount()).isZero();
+    assertThat(limited.replicas().orElseThrow().count(Replica::healthy)).isZero();
     assertThat(limited.advertisedGpus().getLast().health().reason())
         .contains("memoryLimits is required, and its memory cannot be limited: it is old");
     assertThat(limited.limitProblem().orElseThrow().sentence())
@@ -80,7 +80,7 @@ class PluginStateTest {
     NodeReplicas after = state.replicas().orElseThrow();
     assertThat(after.sharing()).isEqualTo(before.sharing());
     assertThat(ids(after)).isEqualTo(ids(before)).hasSize(8);
-    assertThat(after.healthyCount()).isEqualTo(8);
+    assertThat(after.count(Replica::healthy)).isEqualTo(8);
   }
 
   private static List<GpuStatus> withMemory(long totalMib) {
@@ -103,7 +103,7 @@ class PluginStateTest {
     PluginState limited = limited("it is old");
     limited.config(replicas(1));
     limited.gpus(gpus(2));
-    assertThat(limited.replicas().orElseThrow().healthyCount()).isEqualTo(2);
+    assertThat(limited.replicas().orElseThrow().count(Replica::healthy)).isEqualTo(2);
     assertThat(limited.limitProblem()).isEmpty();
   }
 
@@ -125,7 +125,7 @@ class PluginStateTest {
   }
 
   private int healthy() {
-    return state.replicas().map(r -> r.healthyCount()).orElse(-1);
+    return state.replicas().map(r -> r.count(Replica::healthy)).orElse(-1);
   }
 
   @Test
@@ -178,7 +178,7 @@ class PluginStateTest {
     NodeReplicas all = state.replicas().orElseThrow();
     assertThat(all.healthyOnly(Set.of("GPU-0", "GPU-1"), "no spec")).isSameAs(all);
     NodeReplicas one = all.healthyOnly(Set.of("GPU-1"), "no spec");
-    assertThat(one.healthyCount()).isEqualTo(4);
+    assertThat(one.count(Replica::healthy)).isEqualTo(4);
     assertThat(one.byResource().getFirst().all())
         .hasSize(8)
         .allMatch(r -> r.healthy() == r.id().startsWith("GPU-1"));
@@ -218,7 +218,7 @@ class PluginStateTest {
     withChannel.gpus(gpus(1));
     hardware.set(Hardware.NONE);
     assertThat(withChannel.gpus(gpus(2))).containsInstanceOf(SharingPlan.DoesNotFit.class);
-    assertThat(withChannel.replicas().orElseThrow().healthyCount()).isEqualTo(2);
+    assertThat(withChannel.replicas().orElseThrow().count(Replica::healthy)).isEqualTo(2);
   }
 
   @Test

@@ -34,12 +34,6 @@ public record Sharing(List<SharedResource> resources) {
       DeviceSelection devices,
       int replicas,
       boolean failRequestsGreaterThanOne) {
-    public SharedResource {
-      if (replicas < 1) {
-        throw new IllegalArgumentException(at + ": replicas must be at least 1, not " + replicas);
-      }
-    }
-
     /** Returns this entry without {@code rename} and {@code devices}. */
     SharedResource withoutExtensions() {
       return new SharedResource(

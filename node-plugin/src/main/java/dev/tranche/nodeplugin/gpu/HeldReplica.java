@@ -19,13 +19,6 @@ public record HeldReplica(
     this(resource, id, replicasPerGpu, "", OptionalLong.empty());
   }
 
-  public HeldReplica {
-    if (replicasPerGpu < 1) {
-      throw new IllegalArgumentException(
-          id + " is one of at least 1 replica, not of " + replicasPerGpu);
-    }
-  }
-
   public String uuid() {
     return ReplicaId.uuidOf(id);
   }

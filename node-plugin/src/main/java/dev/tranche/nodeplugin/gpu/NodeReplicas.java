@@ -153,10 +153,6 @@ public record NodeReplicas(
     return count(r -> r.stage() == Stage.WITHHELD && r.gpu().info().uuid().equals(uuid));
   }
 
-  public int healthyCount() {
-    return count(Replica::healthy);
-  }
-
   public int count(Predicate<Replica> which) {
     return (int) byResource.stream().flatMap(r -> r.all().stream()).filter(which).count();
   }

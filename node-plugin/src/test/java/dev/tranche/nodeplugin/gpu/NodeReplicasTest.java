@@ -94,7 +94,7 @@ class NodeReplicasTest {
         .hasSize(7 + 10)
         .doesNotContain("GPU-0::0")
         .contains("GPU-0::7");
-    assertThat(ten.healthyCount()).isEqualTo(1 + 7 + 10);
+    assertThat(ten.count(Replica::healthy)).isEqualTo(1 + 7 + 10);
   }
 
   @Test
@@ -123,7 +123,7 @@ class NodeReplicasTest {
     hold(sharing(GPU, 3), "GPU-0::0", "GPU-0::2");
     NodeReplicas replicas = make(sharing(GPU, 3));
     assertThat(ids(replicas, Stage.OFFERED)).containsExactly("GPU-0::0", "GPU-0::1", "GPU-0::2");
-    assertThat(replicas.healthyCount()).isEqualTo(3);
+    assertThat(replicas.count(Replica::healthy)).isEqualTo(3);
   }
 
   @Test
@@ -137,7 +137,7 @@ class NodeReplicasTest {
     assertThat(ids(replicas, Stage.OFFERED)).containsExactly("GPU-0::0", "GPU-0::2");
     assertThat(ids(replicas, Stage.WITHHELD)).containsExactly("GPU-0::3", "GPU-0::4");
     // Five requested, two free: what kube-scheduler subtracts must be in the sum.
-    assertThat(replicas.healthyCount()).isEqualTo(5 + 2);
+    assertThat(replicas.count(Replica::healthy)).isEqualTo(5 + 2);
     assertThat(replicas.byResource().getFirst().gpuOf("GPU-0::9")).isEmpty();
 
     assertThat(hold(four, "GPU-0::9")).isTrue();
@@ -166,7 +166,7 @@ class NodeReplicasTest {
       GpuSharing now = sharing(GPU, sizes[random.nextInt(sizes.length)]);
       int free =
           Math.floorDiv((before.replicas() - ids.length) * now.replicas(), before.replicas());
-      int allocatable = make(now, now).healthyCount();
+      int allocatable = make(now, now).count(Replica::healthy);
       assertThat(allocatable - ids.length)
           .as("seed %d: %d of %d held, now %d", seed, ids.length, before.replicas(), now.replicas())
           .isEqualTo(now.replicas() + free);
@@ -229,7 +229,7 @@ class NodeReplicasTest {
     NodeReplicas replicas = make(sharing(GPU, 2));
     assertThat(ids(replicas, Stage.RETIRED)).containsExactly("GPU-0");
     assertThat(ids(replicas, Stage.WITHHELD)).containsExactly("GPU-0::0", "GPU-0::1");
-    assertThat(replicas.healthyCount()).isEqualTo(1);
+    assertThat(replicas.count(Replica::healthy)).isEqualTo(1);
   }
 
   @Test
