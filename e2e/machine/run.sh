@@ -94,7 +94,7 @@ start() {
   limits=required
   case $lacks in *"without memory limits"*) limits=off ;; esac
   mkdir -p "$state"
-  cat $subtree >"$state/controllers" 2>/dev/null || true
+  [ ! -f $subtree ] || cp $subtree "$state/controllers"
   for folder in $(cgroups); do
     # On cgroup v2 a group with processes has no groups with limits in it.
     mkdir -p "$folder/node"
@@ -179,8 +179,8 @@ down() {
     done
   done
   # The node switched on what the root group did not give to its children before.
-  for controller in $(cat $subtree 2>/dev/null); do
-    [ ! -f "$state/controllers" ] || grep -qw "$controller" "$state/controllers" || echo "-$controller" 2>/dev/null >$subtree || true
+  [ ! -f "$state/controllers" ] || tr " " "\n" <$subtree | while read -r controller; do
+    grep -qw "$controller" "$state/controllers" || echo "-$controller" >$subtree 2>/dev/null || true
   done
   for folder in var/lib/rancher var/lib/kubelet var/lib/tranche var/lib/cni var/log/stand-in etc/rancher; do rm -rf "${root:?}/$folder"; done
   rm -rf "$state"

@@ -14,12 +14,14 @@ import dev.tranche.webhook.review.AdmissionServer;
 import dev.tranche.webhook.review.ReviewBodyReader;
 import java.io.IOException;
 import java.net.Socket;
+import java.security.GeneralSecurityException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.function.Consumer;
 import java.util.function.Predicate;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -190,24 +192,33 @@ class FloodedPortsIT {
   /** They begin no TLS, or send nothing after their handshake, or nothing at all. */
   @Test
   void idleConnectionsOfOneAddress_areCounted() throws Exception {
-    for (int i = 0; i < 2 * REVIEWS.perAddressMax(); i++) {
-      sockets.connect("127.0.0.2", reviews);
-    }
-    for (int i = 0; i < 2 * METRICS.perAddressMax(); i++) {
-      sockets.connect("127.0.0.2", metrics);
-    }
-    var _ = await(FloodedPortsIT::hasAsManyAsOneAddressMay);
+    openUntilCounted(_ -> {});
     assertThat(review("127.0.0.1")).isEqualTo("HTTP/1.1 200 OK");
     assertThat(health("127.0.0.1")).isEqualTo("HTTP/1.1 200 OK");
-    for (int i = 0; i < 2 * REVIEWS.perAddressMax(); i++) {
-      try {
-        tls(sockets.connect("127.0.0.2", reviews)).startHandshake();
-      } catch (IOException late) {
-        // Another one has its place.
-      }
-    }
-    var _ = await(FloodedPortsIT::hasAsManyAsOneAddressMay);
+    openUntilCounted(
+        socket -> {
+          try {
+            tls(socket).startHandshake();
+          } catch (IOException | GeneralSecurityException late) {
+            // Another one has its place.
+          }
+        });
     assertThat(review("127.0.0.1")).isEqualTo("HTTP/1.1 200 OK");
+  }
+
+  /** Again if need be: on a busy machine the first ones may end before the last ones begin. */
+  private void openUntilCounted(Consumer<Socket> onReviews) throws IOException {
+    Usage usage;
+    do {
+      for (int i = 0; i < 2 * REVIEWS.perAddressMax(); i++) {
+        onReviews.accept(sockets.connect("127.0.0.2", reviews));
+      }
+      for (int i = 0; i < 2 * METRICS.perAddressMax(); i++) {
+        sockets.connect("127.0.0.2", metrics);
+      }
+      usage = usage();
+      assertThat(Thread.interrupted()).as("%s", usage).isFalse();
+    } while (!hasAsManyAsOneAddressMay(usage));
   }
 
   private static boolean hasAsManyAsOneAddressMay(Usage usage) {

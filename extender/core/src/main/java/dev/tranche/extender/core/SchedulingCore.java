@@ -58,7 +58,8 @@ public final class SchedulingCore {
     this.clockMs = clockMs;
     this.toClock = toClock;
     this.ledger = new Ledger(timing, toClock);
-    this.loads = new LoadCache(settings.loadStaleAfterMs(), timing);
+    this.loads =
+        new LoadCache(settings.loadStaleAfterMs(), timing.halfLifeMs(), timing.newcomerMs());
     this.cluster = new ClusterView(ledger, loads, timing, settings.memoryGuard(), failures);
     this.fits = new NodeFitCache(ledger, loads, cluster);
     this.evaluator = new NodeEvaluator(ledger, cluster, fits, settings.policy(), clockMs);

@@ -1,6 +1,5 @@
 package dev.tranche.extender.load;
 
-import dev.tranche.extender.ledger.Timing;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
@@ -26,7 +25,8 @@ public final class LoadCache {
 
   private final long inAllMax;
   private final long staleAfterMs;
-  private final Timing timing;
+  private final double halfLifeMs;
+  private final long newcomerMs;
   private final Map<String, NodeReadings> byNode = new HashMap<>();
 
   /** The cached entries of pods, over all nodes and GPUs. */
@@ -47,14 +47,19 @@ public final class LoadCache {
     }
   }
 
-  public LoadCache(long staleAfterMs, Timing timing) {
-    this(staleAfterMs, timing, IN_ALL_MAX);
+  /**
+   * @param halfLifeMs the half-life of the mean of a pod's use
+   * @param newcomerMs the longest time for which a pod is a newcomer on its GPU
+   */
+  public LoadCache(long staleAfterMs, double halfLifeMs, long newcomerMs) {
+    this(staleAfterMs, halfLifeMs, newcomerMs, IN_ALL_MAX);
   }
 
-  LoadCache(long staleAfterMs, Timing timing, long inAllMax) {
+  LoadCache(long staleAfterMs, double halfLifeMs, long newcomerMs, long inAllMax) {
     this.inAllMax = inAllMax;
     this.staleAfterMs = staleAfterMs;
-    this.timing = timing;
+    this.halfLifeMs = halfLifeMs;
+    this.newcomerMs = newcomerMs;
   }
 
   /**
@@ -71,7 +76,9 @@ public final class LoadCache {
     int podsBefore = kept.pods();
     LoadChange change = LoadChange.NONE;
     for (var entry : readings.entrySet()) {
-      change = change.or(kept.put(entry.getKey(), entry.getValue(), timing, staleAfterMs));
+      change =
+          change.or(
+              kept.put(entry.getKey(), entry.getValue(), halfLifeMs, newcomerMs, staleAfterMs));
     }
     podsNamed |= kept.namesPods;
     if (kept.size() > readings.size()) {

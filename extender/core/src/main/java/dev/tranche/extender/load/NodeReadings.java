@@ -1,6 +1,5 @@
 package dev.tranche.extender.load;
 
-import dev.tranche.extender.ledger.Timing;
 import dev.tranche.extender.load.LoadCache.LoadChange;
 import java.util.HashMap;
 import java.util.Map;
@@ -46,16 +45,17 @@ final class NodeReadings {
   /**
    * @param staleAfterMs the longest time between two readings that follow each other
    */
-  LoadChange put(String uuid, LoadReading reading, Timing timing, long staleAfterMs) {
+  LoadChange put(
+      String uuid, LoadReading reading, double halfLifeMs, long newcomerMs, long staleAfterMs) {
     boolean known = byUuid.containsKey(uuid);
     Cell cell = byUuid.computeIfAbsent(uuid, fresh -> new Cell());
     long passedMs = Math.max(0, reading.sampledAtMs() - cell.sampledAtMs);
-    double kept = Math.pow(0.5, passedMs / timing.halfLifeMs());
+    double kept = Math.pow(0.5, passedMs / halfLifeMs);
     Map<String, Double> means =
         means(cell.smByPod, reading.smByPod(), cell.beganAtMs.keySet(), kept);
     LoadChange change = known ? change(cell, reading, means) : LoadChange.SOME;
     cell.smByPod = means;
-    cell.beganAtMs = began(cell.beganAtMs, reading, timing.newcomerMs());
+    cell.beganAtMs = began(cell.beganAtMs, reading, newcomerMs);
     namesPods = namesPods || !cell.beganAtMs.isEmpty();
     cell.memoryUsedBytes = reading.memoryUsedBytes();
     cell.sm = reading.sm();

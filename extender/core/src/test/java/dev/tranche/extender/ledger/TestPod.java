@@ -62,8 +62,7 @@ final class TestPod {
   }
 
   PodFacts facts() {
-    var metadata =
-        new Metadata(name, namespace, name, "", deletionTimestamp, labels, annotations);
+    var metadata = new Metadata(name, namespace, name, "", deletionTimestamp, labels, annotations);
     var spec =
         new Spec(
             node == null ? "" : node,

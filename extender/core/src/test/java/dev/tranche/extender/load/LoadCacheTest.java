@@ -2,7 +2,6 @@ package dev.tranche.extender.load;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.tranche.extender.ledger.Timing;
 import dev.tranche.extender.load.LoadCache.LoadChange;
 import java.util.HashMap;
 import java.util.Map;
@@ -11,7 +10,7 @@ import org.junit.jupiter.api.Test;
 
 final class LoadCacheTest {
   private static final Set<String> GPUS = Set.of("GPU-0", "GPU-1");
-  private final LoadCache loads = new LoadCache(15_000, Timing.DEFAULT);
+  private final LoadCache loads = new LoadCache(15_000, 10_000, 330_000);
 
   private static LoadReading reading(int pods, int from) {
     var memory = new HashMap<String, Long>();
@@ -39,7 +38,7 @@ final class LoadCacheTest {
   /** Many credentials: each node stays within its bound. */
   @Test
   void podsThatAllNodesName_areForgottenOnceTheyAreTooMany() {
-    var bounded = new LoadCache(15_000, Timing.DEFAULT, 20_000);
+    var bounded = new LoadCache(15_000, 10_000, 330_000, 20_000);
     for (int i = 0; i < 20; i++) {
       for (int node = 0; node < 50; node++) {
         bounded.put("n" + node, Map.of("GPU-" + i % 2, reading(100, i * 100)), () -> GPUS);
