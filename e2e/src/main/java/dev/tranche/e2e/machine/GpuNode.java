@@ -19,14 +19,17 @@ import io.fabric8.kubernetes.client.KubernetesClientException;
 import io.fabric8.kubernetes.client.readiness.Readiness;
 import java.io.ByteArrayOutputStream;
 import java.io.File;
+import java.io.IOException;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.function.Predicate;
 import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
 
 /** The cluster of one node that {@code ./demo --gpu} starts, and pods in its namespace. */
 final class GpuNode implements AutoCloseable {
@@ -44,6 +47,8 @@ final class GpuNode implements AutoCloseable {
 
   private final KubernetesClient client;
   private final List<String> options;
+
+  private @Nullable LocalApi api;
 
   private GpuNode(KubernetesClient client, List<String> options) {
     this.client = client;
@@ -193,9 +198,29 @@ final class GpuNode implements AutoCloseable {
 
   private JsonNode query(String path) {
     var answers = new ArrayList<LocalApi.Answer>();
-    Await.until(
-        path, ANSWER_WITHIN_S, () -> answers.addAll(LocalApi.all(client, parts("extender"), path)));
+    Await.until(path, ANSWER_WITHIN_S, () -> ask(path).filter(answers::add).isPresent());
     return answers.getFirst().json();
+  }
+
+  /** By one connection, since it is asked often. */
+  private Optional<LocalApi.Answer> ask(String path) {
+    try {
+      if (api == null) {
+        api = new LocalApi(client, parts("extender").getFirst());
+      }
+      return Optional.of(api.get(path)).filter(answer -> answer.status() == 200);
+    } catch (IOException e) {
+      closeApi();
+      return Optional.empty();
+    }
+  }
+
+  private void closeApi() {
+    try (var _ = api) {
+      api = null;
+    } catch (IOException ended) {
+      // The pod that it led to may be gone.
+    }
   }
 
   /** Lets the program of a pod free all but a little of its memory. */
@@ -253,6 +278,7 @@ final class GpuNode implements AutoCloseable {
 
   @Override
   public void close() {
+    closeApi();
     client.close();
   }
 }
