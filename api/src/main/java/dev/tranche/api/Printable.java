@@ -1,6 +1,7 @@
 package dev.tranche.api;
 
 import java.util.Collection;
+import java.util.function.UnaryOperator;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
@@ -45,9 +46,10 @@ public final class Printable {
         Stream.of(values).map(v -> v instanceof String text ? message(text) : v).toArray());
   }
 
-  /** The first of these texts, which are printable, and how many more there are. */
-  public static String list(Collection<String> texts, int shownMax) {
-    String shown = texts.stream().limit(shownMax).collect(Collectors.joining(", "));
+  /** The first of these texts, and how many more there are. Only those shown are escaped. */
+  public static String list(
+      Collection<String> texts, int shownMax, UnaryOperator<String> printable) {
+    String shown = texts.stream().limit(shownMax).map(printable).collect(Collectors.joining(", "));
     int more = texts.size() - shownMax;
     return more > 0 ? shown + " and %d more".formatted(more) : shown;
   }

@@ -135,6 +135,14 @@ public final class HostileBodies {
     }
     bodies.accept(
         review(
+            "'metadata':{'annotations':{'kubernetes.io/limit-ranger':'nvidia.com/gpu "
+                + "a".repeat(60_000)
+                + "',%s}},'spec':{'containers':["
+                + many("{'name':'c#','resources':{'limits':{'nvidia.com/gpu':'2'}}}", 512)
+                + "]}",
+            many("'tranche.dev/gpu-fraction.c#':'0.5'", 512)));
+    bodies.accept(
+        review(
             "'metadata':{'annotations':{%s}},'spec':{'containers':[{'name':'c','env':[{'name':'NVIDIA_VISIBLE_DEVICES','value':'"
                 + "0.".repeat(50_000)
                 + "'}]}]}",

@@ -174,7 +174,6 @@ public final class PodRules {
         Stream.concat(list.allowed().stream(), list.denied().stream().map(uuid -> "!" + uuid))
             .filter(entry -> !known.contains(entry.startsWith("!") ? entry.substring(1) : entry))
             .sorted()
-            .map(Printable::value)
             .toList();
     return unknown.isEmpty()
         ? Optional.empty()
@@ -183,7 +182,9 @@ public final class PodRules {
                 "",
                 () ->
                     "%s names %s, which no node reports, so that it has no effect. Correct it: kubectl tranche top gpus -o wide lists the uuids."
-                        .formatted(Names.GPU_UUID, Printable.list(unknown, UUIDS_SHOWN_MAX))));
+                        .formatted(
+                            Names.GPU_UUID,
+                            Printable.list(unknown, UUIDS_SHOWN_MAX, Printable::value))));
   }
 
   public static PodScan.Rule untriedNominee(SchedulingCore core) {

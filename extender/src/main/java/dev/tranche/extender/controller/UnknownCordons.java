@@ -82,8 +82,6 @@ public final class UnknownCordons implements Controller {
   }
 
   private static String names(SortedSet<String> uuids) {
-    return uuids.isEmpty()
-        ? "none"
-        : Printable.list(uuids.stream().map(Printable::value).toList(), UUIDS_PER_EVENT_MAX);
+    return uuids.isEmpty() ? "none" : Printable.list(uuids, UUIDS_PER_EVENT_MAX, Printable::value);
   }
 }

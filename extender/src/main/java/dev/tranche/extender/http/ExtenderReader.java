@@ -24,7 +24,7 @@ import org.jspecify.annotations.Nullable;
 public record ExtenderReader(List<String> resources) {
   private static final PodFields NO_POD = new PodFields(null, null, null);
 
-  /** Not a record, so that the last value counts if a field is there twice. */
+  /** Not a record, so that the last value but null counts if a field is there twice. */
   private static final class Args {
     @JsonProperty("Pod")
     @JsonSetter(nulls = Nulls.SKIP)

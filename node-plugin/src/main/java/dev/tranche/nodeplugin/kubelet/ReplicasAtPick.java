@@ -28,6 +28,7 @@ final class ReplicasAtPick {
   }
 
   void update(Replicas next, long nowMs) {
+    forgetOld(nowMs);
     if (!next.sameReplicas(current)) {
       earlier.addFirst(new Earlier(current, nowMs));
     }
@@ -39,10 +40,14 @@ final class ReplicasAtPick {
   }
 
   Replicas of(Collection<String> ids, long nowMs) {
-    earlier.removeIf(list -> nowMs - list.replacedAtMs() >= REPLACED_MS);
+    forgetOld(nowMs);
     return Stream.concat(Stream.of(current), earlier.stream().map(Earlier::replicas))
         .filter(list -> ids.stream().allMatch(id -> list.gpuOf(id).isPresent()))
         .findFirst()
         .orElse(current);
+  }
+
+  private void forgetOld(long nowMs) {
+    earlier.removeIf(list -> nowMs - list.replacedAtMs() >= REPLACED_MS);
   }
 }

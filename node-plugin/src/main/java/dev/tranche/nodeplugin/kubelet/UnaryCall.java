@@ -35,15 +35,21 @@ final class UnaryCall {
    */
   static <Q, R> Future<R> send(
       GrpcClient client, SocketAddress server, ServiceMethod<R, Q> method, Q message, int limitMs) {
+    long startNs = System.nanoTime();
     return client
         .request(server, method)
         .compose(
-            request ->
-                request
-                    .send(message)
-                    .compose(UnaryCall::answer)
-                    .timeout(limitMs, TimeUnit.MILLISECONDS)
-                    .onFailure(late -> request.cancel()))
+            request -> {
+              long leftMs = limitMs - TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - startNs);
+              Future<R> answer =
+                  leftMs <= 0
+                      ? Future.failedFuture("connected too late")
+                      : request
+                          .send(message)
+                          .compose(UnaryCall::<Q, R>answer)
+                          .timeout(leftMs, TimeUnit.MILLISECONDS);
+              return answer.onFailure(late -> request.cancel());
+            })
         .timeout(limitMs, TimeUnit.MILLISECONDS);
   }
 

@@ -30,6 +30,9 @@ record ShareRules(PodView pod, String resource, boolean numbersCountGpus, Messag
     // Whole GPUs are handled as by NVIDIA's plugin, privileged or not.
     List<Grant> shares = granted.list().stream().filter(g -> g.wholeGpus() == 0).toList();
     for (Grant grant : shares) {
+      if (messages.isFull()) {
+        return;
+      }
       // Spark, KubeRay and others write the number of GPUs beside the share.
       checkRequest(grant, numbersCountGpus ? requests.gpus(grant.request()) : 0);
       if (grant.container().privileged()) {
@@ -68,6 +71,7 @@ record ShareRules(PodView pod, String resource, boolean numbersCountGpus, Messag
         .flatMap(JsonNode::propertyStream)
         .map(Map.Entry::getKey)
         .filter(r -> !r.equals(resource) && GPU_RESOURCE.matcher(r).matches())
+        .distinct()
         .forEach(r -> messages.deny(Denial.OTHER_RESOURCE, container.name(), Printable.value(r)));
   }
 

@@ -70,6 +70,9 @@ public record OwnersPod(
     }
     for (Container container : pod.containers()) {
       long requested = container.requested(resource);
+      if (requested == 0) {
+        continue;
+      }
       boolean own = before.getOrDefault(container.name(), 0) > 0;
       pod.containers().stream()
           .filter(each -> own ? each.equals(container) : each.requested(resource) == requested)

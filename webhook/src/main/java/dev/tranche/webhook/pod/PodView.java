@@ -206,7 +206,7 @@ public final class PodView {
     Set<String> written =
         Stream.of(note.split("[:;] ", -1))
             .filter(each -> List.of(each.split(",? ", -1)).contains(resource))
-            .map(each -> each.replaceFirst(".* for ", ""))
+            .map(each -> each.replaceFirst("^.* for ", ""))
             .collect(Collectors.toSet());
     return containers().stream()
         .filter(c -> c.requested(resource) > 0)

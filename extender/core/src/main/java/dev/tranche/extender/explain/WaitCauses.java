@@ -344,8 +344,7 @@ public final class WaitCauses {
           "it requests the GPU model %s; the cluster has %s"
               .formatted(
                   Printable.name(asked),
-                  Printable.list(
-                      survey.models().stream().map(Printable::name).toList(), MODELS_SHOWN_MAX)),
+                  Printable.list(survey.models(), MODELS_SHOWN_MAX, Printable::name)),
           "Set %s to a model that the cluster has, or remove it.".formatted(Names.GPU_MODEL));
     }
     if (pod.annotations().containsKey(Names.GPU_UUID)) {
