@@ -94,7 +94,7 @@ start() {
   limits=required
   case $lacks in *"without memory limits"*) limits=off ;; esac
   mkdir -p "$state"
-  [ ! -f $subtree ] || cp $subtree "$state/controllers"
+  [ ! -f $subtree ] || [ -f "$state/controllers" ] || cp $subtree "$state/controllers"
   for folder in $(cgroups); do
     # On cgroup v2 a group with processes has no groups with limits in it.
     mkdir -p "$folder/node"

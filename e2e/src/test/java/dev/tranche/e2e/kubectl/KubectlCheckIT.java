@@ -41,10 +41,11 @@ class KubectlCheckIT {
     cluster.put(
         "workloads",
         """
-        Deployment|tranche-extender|extender|2|2
-        Deployment|tranche-webhook|webhook|2|2
-        Deployment|mine||1|
-        DaemonSet|tranche-node-plugin|node-plugin|3|3
+        Deployment|tranche-extender|extender|2|2|tranche
+        Deployment|tranche-webhook|webhook|2|2|tranche
+        Deployment|mine||1||
+        Deployment|cert-manager-webhook|webhook|1||webhook
+        DaemonSet|tranche-node-plugin|node-plugin|3|3|tranche
         """);
     cluster.put("scheduler", "registry.k8s.io/kube-scheduler:v1.37.2\n");
     cluster.put(
@@ -177,7 +178,7 @@ class KubectlCheckIT {
   void problem_isSaid_withWhatToDo(String file, String content, String said, String todo)
       throws Exception {
     if (file.equals("unready") || file.equals("refused")) {
-      cluster.put("workloads", "Deployment|tranche-webhook|webhook|2|1\n");
+      cluster.put("workloads", "Deployment|tranche-webhook|webhook|2|1|tranche\n");
     }
     cluster.put(file, content);
     Ended ended = cluster.run("check");
