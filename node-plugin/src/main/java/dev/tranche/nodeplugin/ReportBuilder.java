@@ -67,7 +67,13 @@ final class ReportBuilder {
         .setNamespace(limit.container().pod().namespace())
         .setPod(limit.container().pod().name())
         .setContainer(limit.container().name())
-        .setLimited(Limited.valueOf("LIMITED_" + limit.limited()))
+        .setLimited(
+            switch (limit.limited()) {
+              case YES -> Limited.LIMITED_YES;
+              case PARTLY -> Limited.LIMITED_PARTLY;
+              case NO -> Limited.LIMITED_NO;
+              case OPTED_OUT -> Limited.LIMITED_OPTED_OUT;
+            })
         .build();
   }
 
@@ -92,7 +98,12 @@ final class ReportBuilder {
    * @param epochMs milliseconds since 1970 at which the sampling clock was 0
    */
   private Gpu.Builder gpu(GpuSharing sharing, GpuStatus status, long epochMs) {
-    var strategy = SharingStrategy.valueOf("SHARING_STRATEGY_" + sharing.strategy());
+    SharingStrategy strategy =
+        switch (sharing.strategy()) {
+          case NONE -> SharingStrategy.SHARING_STRATEGY_NONE;
+          case TIME_SLICING -> SharingStrategy.SHARING_STRATEGY_TIME_SLICING;
+          case MPS -> SharingStrategy.SHARING_STRATEGY_MPS;
+        };
     boolean mps = strategy == SharingStrategy.SHARING_STRATEGY_MPS;
     GpuInfo info = status.info();
     Gpu.Builder gpu =

@@ -133,23 +133,26 @@ class AdmissionServerIT {
     assertThat(inFlight()).isZero();
   }
 
+  private static Buffer answer(HttpClient client, int port, Buffer body) {
+    return client
+        .request(HttpMethod.POST, port, "127.0.0.1", "/review")
+        .compose(
+            request ->
+                request
+                    .putHeader("content-type", "application/json")
+                    .send(body)
+                    .expecting(HttpResponseExpectation.SC_OK)
+                    .compose(HttpClientResponse::body))
+        .await();
+  }
+
   /** As API servers post them. */
   @Test
   void reviewsOfAnySize_areReadWhole() {
     int port = serve(LONG_MS);
     HttpClient client = http2();
     for (int bytes : new int[] {1, 60 << 10, 1 << 20, 60 << 10, 1_400 << 10}) {
-      Buffer answer =
-          client
-              .request(HttpMethod.POST, port, "127.0.0.1", "/review")
-              .compose(
-                  request ->
-                      request
-                          .putHeader("content-type", "application/json")
-                          .send(body(bytes))
-                          .compose(HttpClientResponse::body))
-              .await();
-      assertThat(answer).isEqualTo(body(bytes));
+      assertThat(answer(client, port, body(bytes))).isEqualTo(body(bytes));
     }
     assertThat(inFlight()).isZero();
   }
@@ -177,17 +180,7 @@ class AdmissionServerIT {
     send(late, head(2) + "{}");
     assertThat(statusLine(late)).isEqualTo("HTTP/1.1 200 OK");
     late.getInputStream().readAllBytes();
-    Buffer answer =
-        client
-            .request(HttpMethod.POST, port, "127.0.0.1", "/review")
-            .compose(
-                again ->
-                    again
-                        .putHeader("content-type", "application/json")
-                        .send(body(3_000))
-                        .expecting(HttpResponseExpectation.SC_OK)
-                        .compose(HttpClientResponse::body))
-            .await();
+    Buffer answer = answer(client, port, body(3_000));
     assertThat(answer).isEqualTo(body(3_000));
   }
 

@@ -17,15 +17,15 @@ import java.util.Optional;
 /**
  * All nodes as they are for a pod now.
  *
+ * @param nodes all of them
  * @param usable those that the pod does not exclude
  * @param fits of the usable nodes
- * @param everywhere the fits of all nodes
  * @param excluded how many nodes each of the pod's fields excludes
  */
 public record NodesForPod(
+    List<NodeSnapshot> nodes,
     List<NodeSnapshot> usable,
     List<NodeFit> fits,
-    List<NodeFit> everywhere,
     Map<Exclusion, Integer> excluded) {
   /** The largest share that would fit now, and a node that it fits. */
   public record SmallerShare(int replicas, int replicasPerGpu, String node) {}
@@ -38,18 +38,17 @@ public record NodesForPod(
       NodeFilter filter) {
     var excluded = new EnumMap<Exclusion, Integer>(Exclusion.class);
     var usable = new ArrayList<NodeSnapshot>(nodes.size());
-    var fits = new ArrayList<NodeFit>(nodes.size());
-    List<NodeFit> everywhere = evaluator.evaluate(pod, nodes, policy);
-    for (int i = 0; i < nodes.size(); i++) {
-      Optional<Exclusion> why = filter.excludes(nodes.get(i).node());
-      if (why.isEmpty()) {
-        usable.add(nodes.get(i));
-        fits.add(everywhere.get(i));
-      } else {
-        excluded.merge(why.get(), 1, Integer::sum);
-      }
+    for (NodeSnapshot node : nodes) {
+      filter
+          .excludes(node.node())
+          .ifPresentOrElse(why -> excluded.merge(why, 1, Integer::sum), () -> usable.add(node));
     }
-    return new NodesForPod(usable, fits, everywhere, excluded);
+    return new NodesForPod(nodes, usable, evaluator.evaluate(pod, usable, policy), excluded);
+  }
+
+  /** Returns the fits of all nodes, with those that the pod excludes. */
+  public List<NodeFit> everywhere(NodeEvaluator evaluator, PodFacts pod, Policy policy) {
+    return excluded.isEmpty() ? fits : evaluator.evaluate(pod, nodes, policy);
   }
 
   public List<NodeFit> fitting() {

@@ -234,12 +234,17 @@ final class NodeEntry {
    * rate is limited for each pod.
    */
   boolean markResentIfDue(Hold hold, long nowMs) {
-    boolean due = nowMs >= resendFromMs.getOrDefault(hold.uid(), nowMs);
-    boolean lacks = hold.exact() && !hold.confirmed() && !keeps(hold) && !carriedOut(hold);
-    if (due && live && lacks) {
+    boolean due =
+        live
+            && nowMs >= resendFromMs.getOrDefault(hold.uid(), nowMs)
+            && hold.exact()
+            && !hold.confirmed()
+            && !keeps(hold)
+            && !carriedOut(hold);
+    if (due) {
       resendFromMs.put(hold.uid(), nowMs + RESEND_EVERY_MS);
     }
-    return due && live && lacks;
+    return due;
   }
 
   private boolean keeps(Hold hold) {
