@@ -8,7 +8,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.tranche.e2e.cluster.OwnCluster;
 import dev.tranche.e2e.install.Await;
 import dev.tranche.e2e.install.PodSpecs;
 import dev.tranche.e2e.plane.ControlPlane;
@@ -50,7 +49,6 @@ import org.junit.jupiter.params.provider.CsvFileSource;
  * The chart's admission policies in a real API server, without a webhook: what they refuse, and
  * what the largest pod costs.
  */
-@OwnCluster
 @Order(1_005)
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class GuardPolicyE2E {

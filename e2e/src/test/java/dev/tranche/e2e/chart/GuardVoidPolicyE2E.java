@@ -5,7 +5,6 @@ import static dev.tranche.e2e.chart.PolicyPlane.EXEMPT;
 import static dev.tranche.e2e.chart.PolicyPlane.VOID;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.tranche.e2e.cluster.OwnCluster;
 import dev.tranche.e2e.install.Await;
 import dev.tranche.e2e.install.PodSpecs;
 import io.fabric8.kubernetes.api.model.Container;
@@ -29,7 +28,6 @@ import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The void that an API server adds by itself, where it serves MutatingAdmissionPolicy. */
-@OwnCluster
 @Order(1_006)
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class GuardVoidPolicyE2E {

@@ -3,7 +3,6 @@ package dev.tranche.e2e.chart;
 import static dev.tranche.e2e.chart.Chart.documents;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.tranche.e2e.cluster.OwnCluster;
 import dev.tranche.e2e.install.Artifacts;
 import dev.tranche.e2e.install.Await;
 import dev.tranche.e2e.plane.ControlPlane;
@@ -40,7 +39,6 @@ import org.junit.jupiter.api.io.TempDir;
  * docs/platform-engineer.md}. Whether the chart's pods are admitted is asked by dry runs.
  */
 @Tag("slice3")
-@OwnCluster
 @Order(1_007)
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class ManagedClustersE2E {

@@ -7,7 +7,6 @@ import dev.tranche.api.Names;
 import dev.tranche.e2e.cluster.Cluster;
 import dev.tranche.e2e.cluster.KubernetesVersion;
 import dev.tranche.e2e.cluster.Node;
-import dev.tranche.e2e.cluster.OwnCluster;
 import dev.tranche.e2e.cluster.TestImages;
 import dev.tranche.e2e.install.Await;
 import dev.tranche.e2e.install.PodSpecs;
@@ -33,7 +32,6 @@ import org.junit.jupiter.api.Test;
  * What Kubernetes does today and our configuration stands on. Nothing of Tranche runs here: a test
  * that fails says that a Kubernetes version has changed the ground.
  */
-@OwnCluster
 @Order(1_060)
 class SchedulerContractE2E {
   private static final String NAMESPACE = "default";
@@ -129,7 +127,8 @@ class SchedulerContractE2E {
         """
         {"apiVersion": "v1", "kind": "Binding",
          "metadata": {"name": "bound", "uid": "%s", "annotations": {"%s": "GPU-1"}},
-         "target": {"kind": "Node", "name": "simulated-3"}}"""
+         "target": {"kind": "Node", "name": "simulated-3"}}\
+        """
             .formatted(uid, Names.GPU);
     client().raw("/api/v1/namespaces/" + NAMESPACE + "/pods/bound/binding", "POST", binding);
     assertThat(pod("bound").getSpec().getNodeName()).isEqualTo("simulated-3");

@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.api.Names;
 import dev.tranche.api.ReplicaId;
-import dev.tranche.e2e.cluster.OwnCluster;
 import dev.tranche.e2e.gpu.Model;
 import dev.tranche.e2e.gpu.NodeGpus;
 import dev.tranche.e2e.install.Await;
@@ -26,7 +25,6 @@ import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
 
 /** The node plugin's ConfigMap, edited while everything runs: one node of two equal GPUs. */
-@OwnCluster
 @Order(1_140)
 class ConfigE2E {
   private static final String SHARED = "nvidia.com/gpu.shared";
@@ -331,9 +329,9 @@ class ConfigE2E {
 
   private static String replicas(int each) {
     return """
-        version: v1
-        sharing: {timeSlicing: {resources: [{name: nvidia.com/gpu, replicas: %d}]}}
-        """
+    version: v1
+    sharing: {timeSlicing: {resources: [{name: nvidia.com/gpu, replicas: %d}]}}
+    """
         .formatted(each);
   }
 

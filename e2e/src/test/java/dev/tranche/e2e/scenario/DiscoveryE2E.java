@@ -3,7 +3,6 @@ package dev.tranche.e2e.scenario;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.api.Names;
-import dev.tranche.e2e.cluster.OwnCluster;
 import dev.tranche.e2e.gpu.Model;
 import dev.tranche.e2e.install.Await;
 import dev.tranche.e2e.install.FeatureDiscovery;
@@ -23,7 +22,6 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Beside NVIDIA's GPU Feature Discovery, which knows nothing of the node plugin's config. */
-@OwnCluster
 @Tag("matrix")
 @Order(90)
 class DiscoveryE2E {

@@ -6,7 +6,6 @@ import dev.tranche.api.Names;
 import dev.tranche.api.ReplicaId;
 import dev.tranche.e2e.cluster.Cluster;
 import dev.tranche.e2e.cluster.KubernetesVersion;
-import dev.tranche.e2e.cluster.OwnCluster;
 import dev.tranche.e2e.gpu.Model;
 import dev.tranche.e2e.install.Await;
 import dev.tranche.e2e.install.PodSpecs;
@@ -22,7 +21,6 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledIf;
 
 /** Four pods that kube-scheduler places together or not at all, two on each of two GPUs. */
-@OwnCluster
 @Tag("matrix")
 @Order(1_090)
 @EnabledIf("hasPodGroups")

@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.api.Names;
 import dev.tranche.e2e.cluster.Injection;
-import dev.tranche.e2e.cluster.OwnCluster;
 import dev.tranche.e2e.gpu.Model;
 import dev.tranche.e2e.install.PodSpecs;
 import io.fabric8.kubernetes.api.model.Pod;
@@ -16,7 +15,6 @@ import org.junit.jupiter.api.Test;
 /**
  * A node of a whole GPU and of one that is cut into MIG devices, each kind a resource of its own.
  */
-@OwnCluster
 @Order(1_050)
 class MigE2E {
   private static final String SMALL = "nvidia.com/mig-1g.5gb";

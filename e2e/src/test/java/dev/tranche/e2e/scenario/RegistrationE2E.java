@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.api.Names;
 import dev.tranche.api.ReplicaId;
-import dev.tranche.e2e.cluster.OwnCluster;
 import dev.tranche.e2e.gpu.Model;
 import dev.tranche.e2e.install.Await;
 import dev.tranche.e2e.install.PodSpecs;
@@ -23,7 +22,6 @@ import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
 
 /** How the node plugin registers, on a node whose kubelet has another root directory. */
-@OwnCluster
 @Order(1_150)
 class RegistrationE2E {
   private static final String ROOT = "/var/lib/rancher/kubelet";

@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.tranche.api.Names;
 import dev.tranche.api.ReplicaId;
 import dev.tranche.e2e.cluster.Cluster;
-import dev.tranche.e2e.cluster.OwnCluster;
 import dev.tranche.e2e.gpu.Model;
 import dev.tranche.e2e.install.Artifacts;
 import dev.tranche.e2e.install.Await;
@@ -39,8 +38,11 @@ import org.junit.jupiter.api.parallel.ResourceLock;
  * replicas per GPU, everything idle and empty when a test begins.
  */
 @TestInstance(TestInstance.Lifecycle.PER_METHOD)
-@ResourceLock(OwnCluster.SCENARIOS)
+@ResourceLock(Scenario.CLUSTER)
 abstract class Scenario {
+  /** The scenarios share one cluster, and therefore run one after the other. */
+  static final String CLUSTER = "the scenarios' cluster";
+
   static final String ALPHA = "alpha";
   static final String BETA = "beta";
   static final String GAMMA = "gamma";

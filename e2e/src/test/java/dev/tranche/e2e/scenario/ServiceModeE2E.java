@@ -1,6 +1,5 @@
 package dev.tranche.e2e.scenario;
 
-import dev.tranche.e2e.cluster.OwnCluster;
 import dev.tranche.e2e.scenario.Scenario.InServiceMode;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Order;
@@ -9,7 +8,7 @@ import org.junit.jupiter.api.parallel.ResourceLock;
 
 /** How pods are placed, with the cluster's own kube-scheduler. */
 @Tag("slice2")
-@ResourceLock(OwnCluster.SCENARIOS)
+@ResourceLock(Scenario.CLUSTER)
 @Order(300)
 class ServiceModeE2E {
   @Nested

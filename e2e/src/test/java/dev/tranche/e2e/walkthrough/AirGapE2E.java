@@ -6,7 +6,6 @@ import dev.tranche.e2e.cluster.Cluster;
 import dev.tranche.e2e.cluster.KubernetesVersion;
 import dev.tranche.e2e.cluster.Node;
 import dev.tranche.e2e.cluster.Output;
-import dev.tranche.e2e.cluster.OwnCluster;
 import dev.tranche.e2e.cluster.TestImages;
 import dev.tranche.e2e.gpu.Model;
 import dev.tranche.e2e.gpu.NodeGpus;
@@ -33,7 +32,6 @@ import org.junit.jupiter.api.Test;
  * commands of {@code docs/platform-engineer.md} copy a release.
  */
 @Tag("matrix")
-@OwnCluster
 @Order(1_180)
 class AirGapE2E {
   private static final Path ROOT = Walkthrough.ROOT;

@@ -2,7 +2,6 @@ package dev.tranche.e2e.walkthrough;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.tranche.e2e.cluster.OwnCluster;
 import dev.tranche.e2e.install.Await;
 import dev.tranche.e2e.install.PodSpecs;
 import dev.tranche.e2e.install.Shell;
@@ -20,15 +19,12 @@ import java.util.Optional;
 import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.parallel.ResourceLock;
 
 /**
  * cert-manager's own controllers make the certificates: they are served, renewed while pods are
- * admitted, and signed by another authority. Runs after the scenarios, beside the last class with
- * clusters of its own.
+ * admitted, and signed by another authority.
  */
 @Tag("matrix")
-@ResourceLock(OwnCluster.SCENARIOS)
 @Order(1_160)
 class CertManagerE2E {
   private static final String NODE = "one";

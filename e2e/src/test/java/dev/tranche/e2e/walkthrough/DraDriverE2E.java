@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.api.Names;
 import dev.tranche.e2e.cluster.Node;
-import dev.tranche.e2e.cluster.OwnCluster;
 import dev.tranche.e2e.gpu.Model;
 import dev.tranche.e2e.install.Artifacts;
 import dev.tranche.e2e.install.Await;
@@ -24,7 +23,6 @@ import org.junit.jupiter.api.Test;
  * A real DRA driver serves nvidia.com/gpu on one node, and Tranche's plugin on the other: the
  * example driver of Kubernetes, with its own chart. Its devices are simulated.
  */
-@OwnCluster
 @Tag("matrix")
 @Order(1_210)
 class DraDriverE2E {

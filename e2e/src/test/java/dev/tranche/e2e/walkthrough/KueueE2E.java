@@ -2,7 +2,6 @@ package dev.tranche.e2e.walkthrough;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.tranche.e2e.cluster.OwnCluster;
 import dev.tranche.e2e.install.Await;
 import dev.tranche.e2e.install.Shell;
 import dev.tranche.e2e.install.Tranche;
@@ -14,7 +13,6 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** The real Kueue counts the shares of pods whose manifests have an annotation alone. */
-@OwnCluster
 @Tag("matrix")
 @Order(1_200)
 class KueueE2E {

@@ -3,7 +3,6 @@ package dev.tranche.e2e.walkthrough;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.e2e.cluster.KubernetesVersion;
-import dev.tranche.e2e.cluster.OwnCluster;
 import dev.tranche.e2e.install.PodSpecs;
 import dev.tranche.e2e.install.Tranche;
 import java.nio.file.Path;
@@ -11,7 +10,6 @@ import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
 
 /** All of Tranche without Helm, as {@code docs/platform-engineer.md} has it. */
-@OwnCluster
 @Order(1_060)
 class PlainYamlE2E {
   private static final String NODE = "one";

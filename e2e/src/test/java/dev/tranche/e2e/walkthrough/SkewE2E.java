@@ -2,7 +2,6 @@ package dev.tranche.e2e.walkthrough;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.tranche.e2e.cluster.OwnCluster;
 import dev.tranche.e2e.install.Artifacts;
 import dev.tranche.e2e.install.PodSpecs;
 import java.nio.file.Files;
@@ -18,7 +17,6 @@ import org.junit.jupiter.api.Test;
  * rolls back one part, and together they make every mix. {@code e2e/skew/run.sh} builds the older
  * image, and runs this.
  */
-@OwnCluster
 @Tag("skew")
 @Order(1_125)
 class SkewE2E {

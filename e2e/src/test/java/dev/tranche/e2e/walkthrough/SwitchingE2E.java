@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.api.Names;
 import dev.tranche.api.ReplicaId;
-import dev.tranche.e2e.cluster.OwnCluster;
 import dev.tranche.e2e.gpu.Model;
 import dev.tranche.e2e.install.Await;
 import dev.tranche.e2e.install.PodSpecs;
@@ -22,7 +21,6 @@ import org.junit.jupiter.api.Test;
  * From NVIDIA's own plugin to ours and back, under running pods, as {@code docs/switching.md} says.
  */
 @Tag("matrix")
-@OwnCluster
 @Order(1_100)
 class SwitchingE2E {
   private static final String NODE = "one";

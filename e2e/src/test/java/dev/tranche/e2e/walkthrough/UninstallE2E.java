@@ -2,7 +2,6 @@ package dev.tranche.e2e.walkthrough;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.tranche.e2e.cluster.OwnCluster;
 import dev.tranche.e2e.install.Await;
 import dev.tranche.e2e.install.PodSpecs;
 import dev.tranche.e2e.install.Tranche;
@@ -20,7 +19,6 @@ import org.junit.jupiter.api.Test;
 
 /** All objects of etcd are, after an uninstallation, what they were before the installation. */
 @Tag("slice1")
-@OwnCluster
 @Order(1_190)
 class UninstallE2E {
   private static final String NODE = "one";

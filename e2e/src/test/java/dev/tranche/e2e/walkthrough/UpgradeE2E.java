@@ -3,7 +3,6 @@ package dev.tranche.e2e.walkthrough;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.e2e.cluster.Output;
-import dev.tranche.e2e.cluster.OwnCluster;
 import dev.tranche.e2e.install.Artifacts;
 import dev.tranche.e2e.install.PodSpecs;
 import dev.tranche.e2e.install.Tranche;
@@ -21,7 +20,6 @@ import org.junit.jupiter.api.Test;
  * this one's replicas per GPU, and all of it back, while pods run and others are created. Only the
  * chart is old: the programs are the same. {@link SkewE2E} has those of an older version.
  */
-@OwnCluster
 @Order(1_120)
 class UpgradeE2E {
   private static final String NODE = "one";

@@ -2,7 +2,6 @@ package dev.tranche.e2e.walkthrough;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.tranche.e2e.cluster.OwnCluster;
 import dev.tranche.e2e.gpu.Model;
 import dev.tranche.e2e.install.Await;
 import java.util.List;
@@ -11,7 +10,6 @@ import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
 
 /** Time-slicing on EKS with Helm and a config file. */
-@OwnCluster
 @Order(1_060)
 class WalkthroughAE2E {
   private static final String NODE = "one";

@@ -2,7 +2,6 @@ package dev.tranche.e2e.walkthrough;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.tranche.e2e.cluster.OwnCluster;
 import dev.tranche.e2e.gpu.Model;
 import dev.tranche.e2e.install.PodSpecs;
 import io.fabric8.kubernetes.api.model.Pod;
@@ -14,7 +13,6 @@ import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
 
 /** A ConfigMap with a named entry, nodes chosen by label. */
-@OwnCluster
 @Order(1_080)
 class WalkthroughBE2E {
   private static final String LABELLED = "labelled";

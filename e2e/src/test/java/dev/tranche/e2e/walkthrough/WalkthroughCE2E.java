@@ -2,7 +2,6 @@ package dev.tranche.e2e.walkthrough;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.tranche.e2e.cluster.OwnCluster;
 import dev.tranche.e2e.gpu.Model;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -12,7 +11,6 @@ import org.junit.jupiter.api.Test;
 
 /** Beside the GPU Operator: its ConfigMap, its environment, one T4 per node. */
 @Tag("slice3")
-@OwnCluster
 @Order(1_120)
 class WalkthroughCE2E {
   private static final String FIRST = "first";

@@ -2,7 +2,6 @@ package dev.tranche.e2e.walkthrough;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.tranche.e2e.cluster.OwnCluster;
 import dev.tranche.e2e.gpu.Model;
 import dev.tranche.e2e.install.Await;
 import java.util.LinkedHashMap;
@@ -11,7 +10,6 @@ import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
 
 /** MPS on T4 and V100, with its label and without. */
-@OwnCluster
 @Order(1_080)
 class WalkthroughDE2E {
   private static final String T4 = "t4";

@@ -2,7 +2,6 @@ package dev.tranche.e2e.walkthrough;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.tranche.e2e.cluster.OwnCluster;
 import dev.tranche.e2e.gpu.Model;
 import io.fabric8.kubernetes.api.model.Pod;
 import java.util.Collections;
@@ -13,7 +12,6 @@ import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
 
 /** A bare cluster: plain YAML, whole GPUs, nine in one machine, and the leak. */
-@OwnCluster
 @Order(1_060)
 class WalkthroughEE2E {
   private static final String NODE = "nine";

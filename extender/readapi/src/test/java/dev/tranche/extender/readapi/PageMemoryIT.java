@@ -13,8 +13,8 @@ import org.junit.jupiter.api.Test;
 /** A page may be open for weeks, on a wall. */
 final class PageMemoryIT extends PageFixture {
   private static final int GPUS = 1_200;
-  private static final int CHANGES = 200;
-  private static final int GROWTH_BYTES_MAX = 20 << 20;
+  private static final int CHANGES = 50;
+  private static final int GROWTH_BYTES_MAX = 5 << 20;
 
   /** Each change is drawn once, and what is drawn remembers no picture before. */
   @Test
@@ -47,7 +47,8 @@ final class PageMemoryIT extends PageFixture {
         async ([key, text]) => {
           const cell = document.querySelector(`.cell[data-key="${key}"]`);
           while (!cell.ariaLabel.includes(text)) await new Promise(requestAnimationFrame);
-        }""",
+        }\
+        """,
         List.of(
             gpu.getString("node") + "/" + gpu.getString("uuid"), "load " + smPercent + "\u00a0%"));
   }
