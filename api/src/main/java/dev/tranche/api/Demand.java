@@ -4,7 +4,6 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
@@ -133,19 +132,6 @@ public record Demand(String resource, int replicasPerGpu, List<Container> contai
   }
 
   /**
-   * Returns the container that an unnamed fraction applies to: the one that {@link
-   * Names#GPU_CONTAINER} names, as the webhook ensures, or else the first app container.
-   */
-  public static Optional<String> fractionTarget(
-      List<Request> requests, Map<String, String> annotations) {
-    String named = annotations.get(Names.GPU_CONTAINER);
-    if (named != null) {
-      return Optional.of(named);
-    }
-    return requests.stream().filter(r -> r.kind() == Kind.APP).map(Request::container).findFirst();
-  }
-
-  /**
    * Returns the whole GPUs that containers requested by number, from the webhook's annotation; 0 if
    * the number is malformed.
    */
@@ -171,12 +157,24 @@ public record Demand(String resource, int replicasPerGpu, List<Container> contai
         || annotations.containsKey(Names.GPU_MEMORY_OF + container);
   }
 
-  /** Returns the container of a share that names none; null if there is no such share. */
+  /**
+   * Returns the container of a share that names none: the one that {@link Names#GPU_CONTAINER}
+   * names, as the webhook ensures, or else the first app container; null if there is no such share.
+   */
   private static @Nullable String unnamedTarget(
       List<Request> requests, Map<String, String> annotations) {
-    boolean unnamed =
-        annotations.containsKey(Names.GPU_FRACTION) || annotations.containsKey(Names.GPU_MEMORY);
-    return unnamed ? fractionTarget(requests, annotations).orElse(null) : null;
+    if (!annotations.containsKey(Names.GPU_FRACTION)
+        && !annotations.containsKey(Names.GPU_MEMORY)) {
+      return null;
+    }
+    String named = annotations.get(Names.GPU_CONTAINER);
+    return named != null
+        ? named
+        : requests.stream()
+            .filter(r -> r.kind() == Kind.APP)
+            .map(Request::container)
+            .findFirst()
+            .orElse(null);
   }
 
   private static List<Shares> shares(int replicas, int count, int replicasPerGpu) {

@@ -6,7 +6,6 @@ import dev.tranche.nodeplugin.config.Config;
 import dev.tranche.nodeplugin.gpu.Replica.Stage;
 import java.util.ArrayList;
 import java.util.Collection;
-import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -30,10 +29,6 @@ import java.util.stream.Stream;
  */
 public record NodeReplicas(
     Config config, Map<String, GpuSharing> sharing, List<Replicas> byResource) {
-  // Length first, so that ::10 comes after ::9.
-  private static final Comparator<String> BY_ORDINAL =
-      Comparator.comparingInt(String::length).thenComparing(Comparator.naturalOrder());
-
   /**
    * Creates the replicas.
    *
@@ -110,16 +105,16 @@ public record NodeReplicas(
    */
   static List<String> ids(String uuid, GpuSharing how, Set<String> own, Set<String> taken) {
     if (!how.shared()) {
-      return List.of(ReplicaId.unshared(uuid).toString());
+      return List.of(uuid);
     }
     List<String> ids = new ArrayList<>(own);
     for (int k = 0; ids.size() < how.replicas(); k++) {
-      String id = new ReplicaId(uuid, k).toString();
+      String id = ReplicaId.of(uuid, k);
       if (!own.contains(id) && !taken.contains(id)) {
         ids.add(id);
       }
     }
-    ids.sort(BY_ORDINAL);
+    ids.sort(ReplicaId.BY_ORDINAL);
     return ids;
   }
 

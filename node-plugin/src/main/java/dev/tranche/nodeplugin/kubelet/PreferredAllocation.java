@@ -63,11 +63,8 @@ public final class PreferredAllocation {
                 freeByGpu.computeIfAbsent(ReplicaId.uuidOf(id), uuid -> new ArrayList<>()).add(id));
   }
 
-  // Length first, so that ::10 comes after ::9.
   private static final Comparator<String> BY_GPU_AND_ORDINAL =
-      Comparator.comparing(ReplicaId::uuidOf)
-          .thenComparingInt(String::length)
-          .thenComparing(Comparator.naturalOrder());
+      Comparator.comparing(ReplicaId::uuidOf).thenComparing(ReplicaId.BY_ORDINAL);
 
   /**
    * Chooses the replicas.

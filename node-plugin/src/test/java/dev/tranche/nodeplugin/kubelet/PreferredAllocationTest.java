@@ -21,8 +21,7 @@ class PreferredAllocationTest {
   private static List<String> free(Map<String, Integer> byGpu) {
     List<String> ids = new ArrayList<>();
     byGpu.forEach(
-        (gpu, count) ->
-            IntStream.range(0, count).forEach(k -> ids.add(new ReplicaId(gpu, k).toString())));
+        (gpu, count) -> IntStream.range(0, count).forEach(k -> ids.add(ReplicaId.of(gpu, k))));
     return ids;
   }
 

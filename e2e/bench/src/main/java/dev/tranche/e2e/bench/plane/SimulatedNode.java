@@ -102,7 +102,7 @@ public final class SimulatedNode {
     for (int i = 0; i < share.getReplicas(); i++) {
       int free = replicas.nextClearBit(0);
       replicas.set(free);
-      holding.addDeviceIds(new ReplicaId(share.getUuid(), free).toString());
+      holding.addDeviceIds(ReplicaId.of(share.getUuid(), free));
     }
   }
 
