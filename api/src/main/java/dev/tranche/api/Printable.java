@@ -21,8 +21,6 @@ public final class Printable {
   /** As long as Kubernetes lets the message of an Event be. */
   public static final int MESSAGE_CHARS_MAX = 1_024;
 
-  private static final int ESCAPE_CHARS = 6;
-
   private Printable() {}
 
   /** A value within a sentence. */
@@ -60,41 +58,22 @@ public final class Printable {
    * @param charsMax maximum length of the result, without the "…" of a truncated text
    */
   public static String of(String text, int charsMax) {
-    int plain = 0;
-    int end = Math.min(text.length(), charsMax);
-    while (plain < end && printable(text, plain)) {
-      plain++;
-    }
-    if (plain == text.length()) {
+    if (text.length() <= charsMax && text.codePoints().allMatch(Printable::isPrintable)) {
       return text;
     }
-    var shown = new StringBuilder(Math.min(charsMax, end + ESCAPE_CHARS) + 1);
-    shown.append(text, 0, plain);
-    for (int i = plain; i < text.length(); i++) {
-      String next = printable(text, i) ? text.substring(i, i + 1) : escaped(text.charAt(i));
-      if (shown.length() + next.length() > charsMax) {
-        return withoutHalf(shown).append('…').toString();
+    var shown = new StringBuilder();
+    for (int at = 0; at < text.length(); at = text.offsetByCodePoints(at, 1)) {
+      int next = text.codePointAt(at);
+      String written = isPrintable(next) ? Character.toString(next) : escaped(next);
+      if (shown.length() + written.length() > charsMax) {
+        return shown.append('…').toString();
       }
-      shown.append(next);
+      shown.append(written);
     }
     return shown.toString();
   }
 
-  private static boolean printable(String text, int at) {
-    char c = text.charAt(at);
-    if (c < 0x7f) {
-      return c >= ' ';
-    }
-    if (Character.isHighSurrogate(c)) {
-      return at + 1 < text.length() && printable(text.codePointAt(at));
-    }
-    if (Character.isLowSurrogate(c)) {
-      return at > 0 && printable(text.codePointBefore(at + 1));
-    }
-    return printable((int) c);
-  }
-
-  private static boolean printable(int codePoint) {
+  private static boolean isPrintable(int codePoint) {
     return switch (Character.getType(codePoint)) {
       case Character.CONTROL,
           Character.FORMAT,
@@ -108,21 +87,12 @@ public final class Printable {
     };
   }
 
-  private static String escaped(char c) {
-    return switch (c) {
+  private static String escaped(int codePoint) {
+    return switch (codePoint) {
       case '\n' -> "\\n";
       case '\r' -> "\\r";
       case '\t' -> "\\t";
-      default -> String.format("\\u%04x", (int) c);
+      default -> String.format("\\u%04x", codePoint);
     };
-  }
-
-  /** Removes the first half of a surrogate pair that was cut in two. */
-  private static StringBuilder withoutHalf(StringBuilder shown) {
-    int last = shown.length() - 1;
-    if (last >= 0 && Character.isHighSurrogate(shown.charAt(last))) {
-      shown.setLength(last);
-    }
-    return shown;
   }
 }
