@@ -39,7 +39,6 @@ import dev.tranche.nodeplugin.stream.StreamParts;
 import dev.tranche.nodeplugin.usage.Overuse;
 import dev.tranche.process.loop.MonotonicClock;
 import dev.tranche.process.meters.Failures;
-import dev.tranche.process.meters.Meters;
 import dev.tranche.process.ops.Probe;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
@@ -138,9 +137,7 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
     this.mpsStatusFile = new StatusFile(new MpsRoot(options.mpsRootInContainer()));
     this.mpsWatch = new MpsWatch(options.nodeName(), MonotonicClock::ms);
     Overuse overuse = new Overuse(options.overuse());
-    this.reports =
-        new ReportBuilder(
-            options.nodeName(), UUID.randomUUID().toString(), Meters.VERSION, overuse);
+    this.reports = new ReportBuilder(options.nodeName(), UUID.randomUUID().toString(), overuse);
     if (options.podMetrics()) {
       metrics.showContainers(options.nodeName());
     }

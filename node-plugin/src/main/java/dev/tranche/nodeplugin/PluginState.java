@@ -234,10 +234,6 @@ final class PluginState {
     driverAwaited = reason;
   }
 
-  String driverVersion() {
-    return hardware.get().driverVersion();
-  }
-
   /** Returns why this node has nothing to serve; empty if it has, or if that is not known yet. */
   Optional<String> idleReason() {
     if (gpus != null && !gpus.isEmpty() && plan != null && plan.byUuid().isEmpty()) {

@@ -25,17 +25,15 @@ import java.util.stream.IntStream;
 final class ReportBuilder {
   private final String node;
   private final String instance;
-  private final String version;
   private final Overuse overuse;
   private List<GpuStatus> reported = List.of();
 
   /**
    * @param instance identifies this run of the plugin
    */
-  ReportBuilder(String node, String instance, String version, Overuse overuse) {
+  ReportBuilder(String node, String instance, Overuse overuse) {
     this.node = node;
     this.instance = instance;
-    this.version = version;
     this.overuse = overuse;
   }
 
@@ -51,13 +49,11 @@ final class ReportBuilder {
             .setSentAtMs(nowMs)
             .setNode(node)
             .setPluginInstance(instance)
-            .setPluginVersion(version)
             .setRegistered(registered)
             .addAllHoldings(state.holdingsByReplicas())
             .addAllHoldings(state.leftByInits())
             .setHoldingsKnown(state.holdingsKnown())
-            .setConfig(state.configStatus())
-            .setDriverVersion(state.driverVersion());
+            .setConfig(state.configStatus());
     state.replicas().ifPresent(replicas -> addGpus(report, replicas, state, nowMs - clockMs));
     return report;
   }
@@ -120,11 +116,8 @@ final class ReportBuilder {
             .setHealthReason(status.health().reason())
             .setSharingStrategy(strategy)
             .setMaxClients(mps ? info.mpsClientsMax() : 0)
-            .setCordonReason(overuse.cordonReason(info.uuid()))
-            .setNumaNode(info.numaNode());
-    info.migDevice()
-        .ifPresent(
-            device -> gpu.setParentUuid(device.parentUuid()).setMigProfile(device.profile()));
+            .setCordonReason(overuse.cordonReason(info.uuid()));
+    info.migDevice().ifPresent(device -> gpu.setMigProfile(device.profile()));
     status.uses().forEach(use -> gpu.addPodUses(use(use)));
     if (status.load() != null) {
       gpu.setLoad(load(status.load(), epochMs));

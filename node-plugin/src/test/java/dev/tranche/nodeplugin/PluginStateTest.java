@@ -58,7 +58,7 @@ class PluginStateTest {
     state.config(replicas(4));
     state.gpus(gpus(2));
     var overuse = new Overuse(new OveruseOptions(0.05, 3, false));
-    var report = new ReportBuilder("node", "run", "1", overuse).report(state, true, 0, 0).build();
+    var report = new ReportBuilder("node", "run", overuse).report(state, true, 0, 0).build();
     assertThat(report.getGpus(0).getLimitsList()).isEmpty();
     assertThat(report.getGpus(1).getLimitsList())
         .containsExactly(

@@ -55,7 +55,7 @@ public final class SimulatedPlugin {
    */
   public SimulatedPlugin(String node, String instance) {
     this.node = node;
-    this.reports = new ReportBuilder(node, instance, "simulated", new Overuse(NO_OVERUSE));
+    this.reports = new ReportBuilder(node, instance, new Overuse(NO_OVERUSE));
   }
 
   /** Reads a config file's text. */

@@ -101,7 +101,6 @@ public record TraceObjects(Trace trace, int replicas) {
         .setShared(true)
         .setSharingStrategy(SharingStrategy.SHARING_STRATEGY_TIME_SLICING)
         .setHealth(Health.HEALTH_HEALTHY)
-        .setNumaNode(-1)
         .setLoad(GpuLoad.newBuilder().setSampledAtMs(System.currentTimeMillis()).build())
         .build();
   }

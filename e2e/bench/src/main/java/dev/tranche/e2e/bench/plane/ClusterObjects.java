@@ -175,7 +175,6 @@ public final class ClusterObjects {
         .setShared(true)
         .setSharingStrategy(SharingStrategy.SHARING_STRATEGY_TIME_SLICING)
         .setHealth(Health.HEALTH_HEALTHY)
-        .setNumaNode(-1)
         .setLoad(load(smPercent, 0))
         .build();
   }
