@@ -217,7 +217,6 @@ public final class GpuWatch {
     }
     gpus.replaceAll(gpu -> gpus.isPresent(gpu) ? sampler.sample(session, gpu) : gpu);
     errorWatch.retry(session);
-    usage.sampled();
   }
 
   /**

@@ -6,12 +6,10 @@ import dev.tranche.nodeplugin.nvml.GpuReading;
 import java.nio.file.Path;
 import java.util.Collection;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
 import java.util.function.LongSupplier;
 
 /**
@@ -35,7 +33,6 @@ public final class UsageReader {
   private final PodNames names;
   private final LongSupplier clockMs;
   private final Map<Integer, Owner> owners = new HashMap<>();
-  private final Set<Integer> seenPids = new HashSet<>();
 
   private record Owner(Optional<ContainerName> container, long readAtMs) {}
 
@@ -59,10 +56,13 @@ public final class UsageReader {
     if (processes.isEmpty()) {
       return List.of();
     }
+    long nowMs = clockMs.getAsLong();
+    owners.values().removeIf(owner -> nowMs - owner.readAtMs() >= OWNER_CACHE_MS);
     Map<ContainerName, ContainerUse> byContainer = new LinkedHashMap<>();
     for (GpuProcess process : processes) {
-      seenPids.add(process.pid());
-      owner(process.pid())
+      owners
+          .computeIfAbsent(process.pid(), pid -> new Owner(container(pid), nowMs))
+          .container()
           .map(who -> new ContainerUse(who, process.memoryUsedBytes(), process.smPercent()))
           .ifPresent(use -> byContainer.merge(use.container(), use, ContainerUse::plus));
     }
@@ -88,16 +88,8 @@ public final class UsageReader {
         .toList();
   }
 
-  private Optional<ContainerName> owner(int pid) {
-    long nowMs = clockMs.getAsLong();
-    Owner known = owners.get(pid);
-    if (known != null && nowMs - known.readAtMs() < OWNER_CACHE_MS) {
-      return known.container();
-    }
-    Optional<ContainerName> container =
-        mpsServer(pid) ? Optional.empty() : cgroup(pid).flatMap(names::of);
-    owners.put(pid, new Owner(container, nowMs));
-    return container;
+  private Optional<ContainerName> container(int pid) {
+    return mpsServer(pid) ? Optional.empty() : cgroup(pid).flatMap(names::of);
   }
 
   // Its pod is the control daemon's, which holds no replicas and would seem to overuse forever.
@@ -115,11 +107,5 @@ public final class UsageReader {
 
   private Path process(int pid) {
     return proc.resolve(Integer.toString(pid));
-  }
-
-  /** Called when every GPU has been sampled. Forgets processes that are on no GPU. */
-  public void sampled() {
-    owners.keySet().retainAll(seenPids);
-    seenPids.clear();
   }
 }
