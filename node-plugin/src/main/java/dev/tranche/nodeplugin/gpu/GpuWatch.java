@@ -140,7 +140,7 @@ public final class GpuWatch {
     return Stream.of(
             unidentifiedGpus(),
             errorWatch.problem(),
-            sampler.problem(),
+            sampler.problem(gpus.all()),
             usage.problem().map(why -> new NodeProblem(Reason.POD_NAMES_UNREADABLE, 1, why)))
         .flatMap(Optional::stream)
         .toList();
