@@ -8,6 +8,7 @@ import dev.tranche.nodeplugin.nvml.Nvml;
 import dev.tranche.process.log.LineLimiter;
 import java.util.List;
 import java.util.function.LongSupplier;
+import java.util.function.Predicate;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -25,9 +26,10 @@ record GpuErrors(HealthOptions options, LongSupplier clockMs, KnownGpus gpus) {
       }
       return false;
     }
+    Fault fault = Fault.ofXid(event.code());
     return event.index() == GpuEvent.ANY
-        ? applyToUnresponsive(event, session)
-        : apply(event, Fault.ofXid(event.code()));
+        ? applyToUnresponsive(event, fault, session)
+        : apply(event::hits, fault);
   }
 
   /**
@@ -35,33 +37,26 @@ record GpuErrors(HealthOptions options, LongSupplier clockMs, KnownGpus gpus) {
    * belongs to a GPU that does not answer. If all GPUs answer, it applies to all, but none of them
    * needs a reset.
    */
-  private boolean applyToUnresponsive(GpuEvent event, Nvml session) {
-    Fault fault = Fault.ofXid(event.code());
-    List<GpuInfo> unresponsive =
+  private boolean applyToUnresponsive(GpuEvent event, Fault fault, Nvml session) {
+    List<Integer> unresponsive =
         gpus.presentGpus()
             .map(GpuStatus::info)
             .filter(gpu -> !GpuSampler.answers(session, gpu))
+            .map(GpuInfo::index)
             .toList();
     if (unresponsive.isEmpty() && gpus.anyLost()) {
       LOG.info("XID {} of a GPU that is already gone", event.code());
       return false;
     }
-    if (unresponsive.isEmpty()) {
-      return apply(event, new Fault(fault.sentence(), false));
-    }
-    unresponsive.forEach(
-        gpu ->
-            apply(
-                new GpuEvent(
-                    gpu.index(), event.code(), event.gpuInstance(), event.computeInstance()),
-                fault));
-    return true;
+    return unresponsive.isEmpty()
+        ? apply(event::hits, new Fault(fault.sentence(), false))
+        : apply(gpu -> event.hits(gpu) && unresponsive.contains(gpu.index()), fault);
   }
 
-  private boolean apply(GpuEvent event, Fault fault) {
+  private boolean apply(Predicate<GpuInfo> concerned, Fault fault) {
     long nowMs = clockMs.getAsLong();
     List<GpuStatus> hit =
-        gpus.all().stream().filter(gpu -> gpus.isPresent(gpu) && event.hits(gpu.info())).toList();
+        gpus.all().stream().filter(gpu -> gpus.isPresent(gpu) && concerned.test(gpu.info())).toList();
     hit.forEach(gpu -> gpus.put(gpu.withHealth(gpu.health().afterFault(fault, nowMs))));
     return !hit.isEmpty();
   }

@@ -20,8 +20,6 @@ import java.util.TreeMap;
 import java.util.function.LongSupplier;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Samples the GPUs of this node, and waits for errors between samples. What it knows of a GPU
@@ -29,8 +27,6 @@ import org.slf4j.LoggerFactory;
  * index. Confined to the one thread that calls NVML.
  */
 public final class GpuWatch {
-  private static final Logger LOG = LoggerFactory.getLogger(GpuWatch.class);
-
   /** The longest time between restarts of NVML that interrupt the session of working GPUs. */
   static final long REOPEN_MAX_MS = 600_000;
 
@@ -91,17 +87,11 @@ public final class GpuWatch {
   private void find(Nvml session) {
     gpus.startListing();
     errorWatch.startListing();
-    Map<Integer, String> before = Map.copyOf(unidentified);
     unidentified.clear();
     migCheckedAtMs = clockMs.getAsLong();
     count = session.count();
     for (int index = 0; index < count; index++) {
       find(session, index);
-      String why = unidentified.get(index);
-      // Such a GPU must not log a line at each listing.
-      if (why != null && !why.equals(before.get(index))) {
-        LOG.warn("{}: it, or a MIG device of it, is left out", why);
-      }
     }
     gpus.finishListing();
     sampler.retain(gpus.uuids(), gpus.presentIndexes().keySet());

@@ -9,9 +9,7 @@ import dev.tranche.nodeplugin.health.HealthOptions;
 import dev.tranche.nodeplugin.health.XidPolicy;
 import dev.tranche.nodeplugin.metrics.NodeMetrics;
 import dev.tranche.nodeplugin.usage.UsageReader;
-import dev.tranche.process.log.Logged;
 import java.nio.file.Path;
-import java.util.List;
 import org.junit.jupiter.api.Test;
 
 class GpuSamplerTest {
@@ -53,21 +51,6 @@ class GpuSamplerTest {
         .containsExactly(NodeProblem.Reason.GPU_LOAD_UNREADABLE);
     nowMs += 60_000;
     assertThat(watch.restartNeeded()).isFalse();
-  }
-
-  @Test
-  void gpusThatDoNotTellWhoTheyAre_areLoggedOnceEach() {
-    try (var logged = Logged.by(GpuWatch.class)) {
-      for (String uuid : List.of("GPU-a", "GPU-b")) {
-        Board silent = new Board(uuid);
-        silent.state = State.LOST;
-        machine.listed.add(silent);
-      }
-      for (int i = 0; i < 5; i++) {
-        watch.open(machine);
-      }
-      assertThat(logged.messages()).hasSize(2);
-    }
   }
 
   @Test
