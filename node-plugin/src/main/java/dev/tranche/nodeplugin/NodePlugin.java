@@ -380,7 +380,7 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
   private Optional<NodeReplicas> withSpecs(NodeReplicas replicas) {
     List<GpuInfo> gpus = state.gpus().stream().map(GpuStatus::info).toList();
     return cdi.gpusWithSpecs(replicas.config().allocate(), gpus)
-        .map(uuids -> replicas.healthyOnly(uuids, "its CDI spec is not written yet"));
+        .map(replicas::healthyOnly);
   }
 
   private void updateMps() {

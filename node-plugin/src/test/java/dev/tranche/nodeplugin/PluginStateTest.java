@@ -176,8 +176,8 @@ class PluginStateTest {
     state.gpus(gpus(2));
     state.config(replicas(4));
     NodeReplicas all = state.replicas().orElseThrow();
-    assertThat(all.healthyOnly(Set.of("GPU-0", "GPU-1"), "no spec")).isSameAs(all);
-    NodeReplicas one = all.healthyOnly(Set.of("GPU-1"), "no spec");
+    assertThat(all.healthyOnly(Set.of("GPU-0", "GPU-1"))).isEqualTo(all);
+    NodeReplicas one = all.healthyOnly(Set.of("GPU-1"));
     assertThat(one.count(Replica::healthy)).isEqualTo(4);
     assertThat(one.byResource().getFirst().all())
         .hasSize(8)

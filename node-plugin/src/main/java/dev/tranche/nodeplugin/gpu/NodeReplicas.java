@@ -13,7 +13,6 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.function.Predicate;
-import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
 
 /**
@@ -91,7 +90,7 @@ public record NodeReplicas(
     List<Replica> replicas = new ArrayList<>();
     for (String id : ids(gpu.info().uuid(), how, own, taken)) {
       boolean offered = own.contains(id) || freeReplicas-- > 0;
-      replicas.add(new Replica(id, gpu, offered ? Stage.OFFERED : Stage.WITHHELD));
+      replicas.add(replica(id, gpu, offered ? Stage.OFFERED : Stage.WITHHELD));
     }
     return replicas;
   }
@@ -125,27 +124,23 @@ public record NodeReplicas(
         .map(HeldReplica::id)
         .distinct()
         .sorted()
-        .map(id -> new Replica(id, gpu, Stage.RETIRED))
+        .map(id -> replica(id, gpu, Stage.RETIRED))
         .toList();
   }
 
+  private static Replica replica(String id, GpuStatus gpu, Stage stage) {
+    return new Replica(id, gpu.info(), gpu.health().healthy(), stage);
+  }
+
   /** Returns a copy in which every GPU that is not among these is unhealthy. */
-  public NodeReplicas healthyOnly(Set<String> uuids, String reason) {
-    if (uuids.containsAll(sharing.keySet())) {
-      return this;
-    }
-    UnaryOperator<GpuStatus> mark =
-        gpu ->
-            uuids.contains(gpu.info().uuid())
-                ? gpu
-                : gpu.withHealth(gpu.health().afterFailedProbe(reason));
+  public NodeReplicas healthyOnly(Set<String> uuids) {
     return new NodeReplicas(
-        config, sharing, byResource.stream().map(r -> r.mapGpus(mark)).toList());
+        config, sharing, byResource.stream().map(r -> r.healthyOnly(uuids)).toList());
   }
 
   /** Returns how many replicas of one GPU are withheld. */
   public int withheld(String uuid) {
-    return count(r -> r.stage() == Stage.WITHHELD && r.gpu().info().uuid().equals(uuid));
+    return count(r -> r.stage() == Stage.WITHHELD && r.gpu().uuid().equals(uuid));
   }
 
   public int count(Predicate<Replica> which) {

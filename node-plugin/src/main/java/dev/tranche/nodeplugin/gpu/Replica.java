@@ -1,11 +1,14 @@
 package dev.tranche.nodeplugin.gpu;
 
+import dev.tranche.nodeplugin.nvml.GpuInfo;
+
 /**
  * One device that the plugin advertises to the kubelet.
  *
+ * @param gpuHealthy whether its GPU may take new pods
  * @param stage whether new pods may have it
  */
-public record Replica(String id, GpuStatus gpu, Stage stage) {
+public record Replica(String id, GpuInfo gpu, boolean gpuHealthy, Stage stage) {
   /** Whether a replica belongs to the current config or an earlier one. */
   public enum Stage {
     /** Of this config, available to any pod. */
@@ -16,12 +19,16 @@ public record Replica(String id, GpuStatus gpu, Stage stage) {
     RETIRED
   }
 
+  Replica unhealthy() {
+    return new Replica(id, gpu, false, stage);
+  }
+
   /**
    * Returns whether the kubelet counts it as allocatable. A retired replica counts as long as its
    * container runs. kube-scheduler subtracts that container's request from allocatable. Without the
    * retired replicas, it would subtract the request from the free replicas of other GPUs.
    */
   public boolean healthy() {
-    return stage != Stage.WITHHELD && gpu.health().healthy();
+    return stage != Stage.WITHHELD && gpuHealthy;
   }
 }

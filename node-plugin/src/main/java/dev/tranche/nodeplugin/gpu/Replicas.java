@@ -2,11 +2,11 @@ package dev.tranche.nodeplugin.gpu;
 
 import dev.tranche.nodeplugin.config.Config;
 import dev.tranche.nodeplugin.gpu.Replica.Stage;
+import dev.tranche.nodeplugin.nvml.GpuInfo;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
 
 /**
@@ -18,7 +18,7 @@ import java.util.stream.Stream;
 public record Replicas(
     Config config, String resource, Map<String, GpuSharing> sharing, List<Replica> all) {
   /** The GPU that an id is a replica of; empty if this config makes no such replica. */
-  public Optional<GpuStatus> gpuOf(String id) {
+  public Optional<GpuInfo> gpuOf(String id) {
     return current().filter(r -> r.id().equals(id)).map(Replica::gpu).findFirst();
   }
 
@@ -26,9 +26,9 @@ public record Replicas(
     return all.stream().filter(r -> r.stage() != Stage.RETIRED);
   }
 
-  Replicas mapGpus(UnaryOperator<GpuStatus> change) {
+  Replicas healthyOnly(Set<String> uuids) {
     List<Replica> changed =
-        all.stream().map(r -> new Replica(r.id(), change.apply(r.gpu()), r.stage())).toList();
+        all.stream().map(r -> uuids.contains(r.gpu().uuid()) ? r : r.unhealthy()).toList();
     return new Replicas(config, resource, sharing, changed);
   }
 

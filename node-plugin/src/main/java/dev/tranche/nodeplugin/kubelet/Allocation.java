@@ -7,7 +7,6 @@ import dev.tranche.api.ReplicaId;
 import dev.tranche.api.kubelet.ContainerAllocateResponse;
 import dev.tranche.api.node.GpuShare;
 import dev.tranche.nodeplugin.gpu.GpuSharing;
-import dev.tranche.nodeplugin.gpu.GpuStatus;
 import dev.tranche.nodeplugin.gpu.HeldReplicas;
 import dev.tranche.nodeplugin.gpu.HostNodes;
 import dev.tranche.nodeplugin.gpu.Replicas;
@@ -171,8 +170,7 @@ public record Allocation(Replicas replicas, HostNodes nodes, HeldReplicas held, 
   }
 
   private ContainerAllocateResponse response(Collection<String> ids, OptionalLong memoryLimit) {
-    List<GpuInfo> gpus =
-        ids.stream().flatMap(id -> replicas.gpuOf(id).stream()).map(GpuStatus::info).toList();
+    List<GpuInfo> gpus = ids.stream().flatMap(id -> replicas.gpuOf(id).stream()).toList();
     var response =
         new AllocateAnswer(replicas.config().allocate(), nodes, UUID.randomUUID().toString())
             .of(gpus);

@@ -23,7 +23,7 @@ final class DeviceList {
         Device.newBuilder()
             .setID(replica.id())
             .setHealth(replica.healthy() ? "Healthy" : "Unhealthy");
-    GpuInfo gpu = replica.gpu().info();
+    GpuInfo gpu = replica.gpu();
     boolean shared = !replica.id().equals(gpu.uuid());
     // With a topology policy, the kubelet would take all shared replicas of a NUMA node without
     // asking the plugin which ones to take.

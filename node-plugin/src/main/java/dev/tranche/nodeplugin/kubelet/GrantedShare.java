@@ -5,6 +5,7 @@ import static java.util.stream.Collectors.toMap;
 import dev.tranche.api.GpuPart;
 import dev.tranche.api.ReplicaId;
 import dev.tranche.nodeplugin.gpu.GpuSharing;
+import dev.tranche.nodeplugin.gpu.Replica;
 import dev.tranche.nodeplugin.gpu.Replicas;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
 import java.math.BigDecimal;
@@ -22,7 +23,7 @@ record GrantedShare(GpuInfo gpu, GpuSharing how, GpuPart part) {
     Map<String, Integer> byUuid =
         ids.stream().collect(toMap(ReplicaId::uuidOf, id -> 1, Integer::sum));
     return replicas.all().stream()
-        .map(replica -> replica.gpu().info())
+        .map(Replica::gpu)
         .filter(gpu -> byUuid.containsKey(gpu.uuid()))
         .distinct()
         .map(gpu -> of(replicas, gpu, byUuid.getOrDefault(gpu.uuid(), 0)))

@@ -2,11 +2,11 @@ package dev.tranche.nodeplugin.kubelet;
 
 import dev.tranche.api.ReplicaId;
 import dev.tranche.nodeplugin.gpu.GpuLinkScores;
-import dev.tranche.nodeplugin.gpu.GpuStatus;
 import dev.tranche.nodeplugin.gpu.Replica;
 import dev.tranche.nodeplugin.gpu.Replicas;
 import dev.tranche.nodeplugin.kubelet.PreferredAllocation.Answer;
 import dev.tranche.nodeplugin.kubelet.PreferredAllocation.Outcome;
+import dev.tranche.nodeplugin.nvml.GpuInfo;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -77,7 +77,7 @@ final class StandaloneAllocation {
         .allMatch(
             id ->
                 id.equals(ReplicaId.uuidOf(id))
-                    && replicas.gpuOf(id).flatMap(gpu -> gpu.info().migDevice()).isEmpty());
+                    && replicas.gpuOf(id).flatMap(GpuInfo::migDevice).isEmpty());
   }
 
   /**
@@ -90,7 +90,7 @@ final class StandaloneAllocation {
   private Answer greedy(List<String> available, List<String> mustInclude, int size) {
     Set<String> free = new HashSet<>(available);
     mustInclude.forEach(free::remove);
-    replicas.all().forEach(replica -> allocated.merge(uuid(replica.gpu()), 1, Integer::sum));
+    replicas.all().forEach(replica -> allocated.merge(replica.gpu().uuid(), 1, Integer::sum));
     // By GPU, in NVML's order: all free replicas of a GPU are equally good.
     Map<String, Deque<String>> candidates = new LinkedHashMap<>();
     for (String id : inOrder(replicas, free)) {
@@ -103,10 +103,6 @@ final class StandaloneAllocation {
       chosen.add(next(candidates));
     }
     return new Answer(chosen, packed ? Outcome.PACKED : Outcome.DISTRIBUTED);
-  }
-
-  private static String uuid(GpuStatus gpu) {
-    return gpu.info().uuid();
   }
 
   /**

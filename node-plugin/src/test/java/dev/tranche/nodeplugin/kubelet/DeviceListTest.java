@@ -4,11 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.api.kubelet.Device;
 import dev.tranche.nodeplugin.config.Configs;
-import dev.tranche.nodeplugin.gpu.GpuStatus;
 import dev.tranche.nodeplugin.gpu.Replica;
 import dev.tranche.nodeplugin.gpu.Replica.Stage;
 import dev.tranche.nodeplugin.gpu.Replicas;
-import dev.tranche.nodeplugin.health.Health;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
 import dev.tranche.nodeplugin.nvml.Mig;
 import java.util.List;
@@ -32,11 +30,13 @@ class DeviceListTest {
 
   private static Device device(String id, int numaNode) {
     var info = new GpuInfo(0, "GPU-0", "Tesla T4", 0, 0, 0, numaNode, 7, Mig.OFF);
-    var gpu = new GpuStatus(info, new Health.Healthy(), null);
     var config = Configs.of();
     var replicas =
         new Replicas(
-            config, "nvidia.com/gpu", Map.of(), List.of(new Replica(id, gpu, Stage.OFFERED)));
+            config,
+            "nvidia.com/gpu",
+            Map.of(),
+            List.of(new Replica(id, info, true, Stage.OFFERED)));
     return DeviceList.of(replicas).getDevices(0);
   }
 }
