@@ -3,7 +3,6 @@ package dev.tranche.nodeplugin.nvml;
 import com.sun.jna.Function;
 import com.sun.jna.NativeLibrary;
 import java.util.HashMap;
-import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
@@ -13,34 +12,12 @@ import java.util.Optional;
  * deprecated ones.
  */
 final class NvmlFunctions {
-  /** Functions that placement cannot do without. A driver may lack any other. */
-  static final List<String> REQUIRED =
-      List.of(
-          "nvmlInit_v2",
-          "nvmlShutdown",
-          "nvmlErrorString",
-          "nvmlDeviceGetCount_v2",
-          "nvmlDeviceGetHandleByIndex_v2",
-          "nvmlDeviceGetUUID",
-          "nvmlDeviceGetName",
-          "nvmlDeviceGetMinorNumber");
-
   private final NativeLibrary library;
   // Empty for those that the library lacks.
   private final Map<String, Optional<Function>> found = new HashMap<>();
 
-  /**
-   * @throws NvmlException if the library lacks one that is required
-   */
   NvmlFunctions(NativeLibrary library) {
     this.library = library;
-    for (String name : REQUIRED) {
-      if (find(name).isEmpty()) {
-        throw new NvmlException(
-            NvmlCode.LIBRARY_NOT_FOUND,
-            library.getFile() + " is too old for Tranche: it lacks " + name);
-      }
-    }
   }
 
   private Optional<Function> find(String name) {
