@@ -22,9 +22,7 @@ import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.http.HttpServer;
 import java.time.Duration;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.function.Supplier;
 import java.util.function.ToDoubleFunction;
 import java.util.function.ToLongFunction;
@@ -37,7 +35,7 @@ public final class NodeMetrics extends Meters {
   private static final Duration[] RPC_BUCKETS = bucketsMs(0.25, 1, 5, 20, 50, 200, 1_000);
 
   private final PrometheusMeterRegistry registry;
-  private final Map<String, GpuStatus> gpus = new LinkedHashMap<>();
+  private List<GpuStatus> gpus = List.of();
   private List<ContainerRow> containers = List.of();
 
   /**
@@ -84,18 +82,18 @@ public final class NodeMetrics extends Meters {
         Failures.TASK);
   }
 
-  /** Updates the GPUs; a GPU is shown from its first sample on. */
+  /** Updates the GPUs. */
   public void gpus(List<GpuStatus> now) {
-    now.forEach(gpu -> gpus.put(gpu.info().uuid(), gpu));
+    gpus = now;
   }
 
   /** Updates the containers that use GPUs. */
   public void containers(List<ContainerRow> now) {
-    containers = List.copyOf(now);
+    containers = now;
   }
 
   private RowCollector<GpuStatus> gpuGauges() {
-    return new RowCollector<GpuStatus>(gpus::values, s -> labels(s.info()))
+    return new RowCollector<GpuStatus>(() -> gpus, s -> labels(s.info()))
         .gauge(
             "tranche_gpu_memory_total_bytes",
             "Memory of the GPU.",

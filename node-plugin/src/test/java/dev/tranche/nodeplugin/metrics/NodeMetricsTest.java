@@ -33,6 +33,13 @@ class NodeMetricsTest {
   }
 
   @Test
+  void migDeviceThatIsRemoved_isShownNoLonger() {
+    assertThat(value(Gpm.UNKNOWN, "tranche_gpu_healthy")).isEqualTo("1.0");
+    metrics.gpus(List.of());
+    assertThat(metrics.scrape()).doesNotContain("GPU-a");
+  }
+
+  @Test
   void gpm_isShown() {
     Gpm gpm = new Gpm(100, 96, 14, 93, 25);
     assertThat(value(gpm, "tranche_gpu_gpm_available")).isEqualTo("1.0");
