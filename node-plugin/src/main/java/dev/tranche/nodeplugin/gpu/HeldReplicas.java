@@ -11,6 +11,7 @@ import java.util.Collection;
 import java.util.Collections;
 import java.util.Comparator;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -21,7 +22,6 @@ import java.util.Set;
 import java.util.SortedSet;
 import java.util.TreeMap;
 import java.util.TreeSet;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -92,12 +92,10 @@ public final class HeldReplicas {
   private static Map<Key, Set<ContainerName>> holders(List<Holding> holdings) {
     Map<Key, Set<ContainerName>> holders = new HashMap<>();
     for (Holding holding : holdings) {
-      Set<ContainerName> by = Set.of(ContainerName.of(holding));
       for (String id : holding.getDeviceIdsList()) {
-        holders.merge(
-            new Key(holding.getResource(), id),
-            by,
-            (some, more) -> Stream.concat(some.stream(), more.stream()).collect(toSet()));
+        holders
+            .computeIfAbsent(new Key(holding.getResource(), id), first -> new HashSet<>())
+            .add(ContainerName.of(holding));
       }
     }
     return holders;
@@ -298,9 +296,6 @@ public final class HeldReplicas {
    * As many free ids of the GPU are not free in truth.
    */
   public Map<String, Integer> duplicates(Replicas current) {
-    if (all.size() == byKey.size()) {
-      return Map.of();
-    }
     Map<String, Integer> byUuid = new HashMap<>();
     for (Held held : byKey.values()) {
       HeldReplica replica = held.replica();

@@ -1,5 +1,7 @@
 package dev.tranche.nodeplugin.gpu;
 
+import static java.util.stream.Collectors.toSet;
+
 import dev.tranche.nodeplugin.config.Config;
 import dev.tranche.nodeplugin.gpu.Replica.Stage;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
@@ -32,10 +34,11 @@ public record Replicas(
     return new Replicas(config, resource, sharing, changed);
   }
 
-  /** Returns those of the ids that are replicas of this config. */
-  public List<String> current(List<String> ids) {
-    Set<String> current = Set.copyOf(currentIds());
-    return ids.stream().filter(current::contains).toList();
+  /** Returns the ids without the replicas of an earlier config. */
+  public List<String> withoutRetired(List<String> ids) {
+    Set<String> retired =
+        all.stream().filter(r -> r.stage() == Stage.RETIRED).map(Replica::id).collect(toSet());
+    return ids.stream().filter(id -> !retired.contains(id)).toList();
   }
 
   /** Returns whether two lists have the same replicas, whatever their health. */

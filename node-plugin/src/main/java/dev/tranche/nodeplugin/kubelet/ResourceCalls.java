@@ -2,7 +2,6 @@ package dev.tranche.nodeplugin.kubelet;
 
 import dev.tranche.api.kubelet.ContainerPreferredAllocationRequest;
 import dev.tranche.nodeplugin.gpu.HeldReplicas;
-import dev.tranche.nodeplugin.gpu.Replica;
 import dev.tranche.nodeplugin.gpu.Replicas;
 import java.util.List;
 import java.util.Map;
@@ -71,11 +70,7 @@ final class ResourceCalls {
    */
   private ContainerPreferredAllocationRequest offered(
       ContainerPreferredAllocationRequest container) {
-    Replicas replicas = picks.current();
-    if (replicas.all().stream().noneMatch(of -> of.stage() == Replica.Stage.RETIRED)) {
-      return container;
-    }
-    List<String> ids = replicas.current(container.getAvailableDeviceIDsList());
+    List<String> ids = picks.current().withoutRetired(container.getAvailableDeviceIDsList());
     return container.toBuilder().clearAvailableDeviceIDs().addAllAvailableDeviceIDs(ids).build();
   }
 

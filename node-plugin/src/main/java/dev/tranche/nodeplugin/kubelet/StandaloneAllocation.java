@@ -62,9 +62,6 @@ final class StandaloneAllocation {
    * @param duplicates by GPU uuid
    */
   static List<String> free(List<String> available, Map<String, Integer> duplicates) {
-    if (duplicates.isEmpty()) {
-      return available;
-    }
     Map<String, Integer> left = new HashMap<>(duplicates);
     return available.stream()
         .filter(id -> left.merge(ReplicaId.uuidOf(id), -1, Integer::sum) < 0)
