@@ -379,8 +379,7 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
   // Health must still be published, even if a newer spec cannot be written.
   private Optional<NodeReplicas> withSpecs(NodeReplicas replicas) {
     List<GpuInfo> gpus = state.gpus().stream().map(GpuStatus::info).toList();
-    return cdi.gpusWithSpecs(replicas.config().allocate(), gpus)
-        .map(replicas::healthyOnly);
+    return cdi.gpusWithSpecs(replicas.config().allocate(), gpus).map(replicas::healthyOnly);
   }
 
   private void updateMps() {
@@ -415,9 +414,8 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
       case MpsAvailability.Lost lost -> events.node("MpsDaemonLost", lost.reason(), true);
       case MpsAvailability.Serving ignored ->
           events.node("MpsDaemonServing", "the MPS control daemon serves the config", false);
-      case MpsAvailability.Awaited ignored -> LOG.info("waiting for the MPS control daemon");
-      case MpsAvailability.NotNeeded ignored ->
-          LOG.info("the MPS control daemon is no longer needed");
+      case MpsAvailability.Awaited ignored -> {}
+      case MpsAvailability.NotNeeded ignored -> {}
     }
   }
 

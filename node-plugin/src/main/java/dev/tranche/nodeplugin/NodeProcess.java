@@ -241,9 +241,6 @@ final class NodeProcess implements NvmlThread.Listener, NodePlugin.Host {
   public void read(Nvml session, Map<String, Integer> indexes) {
     plugin.failures().task("the search for device nodes", this::refreshNodes);
     LimitReader.Result limits = limitReader.read(session, indexes);
-    if (!limits.node().equals(hardware.limits())) {
-      LOG.info("memory limits: {}", limits.node());
-    }
     hardware = hardware.withLimits(limits.node(), limits.containers());
   }
 

@@ -7,8 +7,6 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.stream.Stream;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Keeps the GPUs subscribed to NVML's errors. A wait that fails may have lost one GPU, which ends
@@ -16,8 +14,6 @@ import org.slf4j.LoggerFactory;
  * that calls NVML.
  */
 final class ErrorWatch {
-  private static final Logger LOG = LoggerFactory.getLogger(ErrorWatch.class);
-
   /** Failures in a row after which only a restart of NVML may help. */
   static final int FAILURES_MAX = 3;
 
@@ -46,11 +42,7 @@ final class ErrorWatch {
     try {
       (session.watch(gpu.index()) ? watched : unsupported).add(uuid);
     } catch (RuntimeException e) {
-      String reason = bugs.reason(uuid, e);
-      if (!reason.equals(why)) {
-        why = reason;
-        LOG.warn("{} is not watched for errors until it answers: {}", uuid, why);
-      }
+      why = bugs.reason(uuid, e);
     }
   }
 
@@ -85,9 +77,6 @@ final class ErrorWatch {
     why = reason;
     session.unwatchAll();
     watched.clear();
-    if (failures == 1) {
-      LOG.warn("waiting for GPU errors failed; subscribing to the GPUs again: {}", why);
-    }
     return failures == 1;
   }
 

@@ -5,25 +5,15 @@ import dev.tranche.nodeplugin.health.HealthOptions;
 import dev.tranche.nodeplugin.nvml.GpuEvent;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
 import dev.tranche.nodeplugin.nvml.Nvml;
-import dev.tranche.process.log.LineLimiter;
 import java.util.List;
 import java.util.function.LongSupplier;
 import java.util.function.Predicate;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /** Marks the GPUs that an error of NVML concerns. Confined to the thread that calls NVML. */
 record GpuErrors(HealthOptions options, LongSupplier clockMs, KnownGpus gpus) {
-  private static final Logger LOG = LoggerFactory.getLogger(GpuErrors.class);
-  private static final LineLimiter IGNORED_LOG = new LineLimiter(LOG, "ignored XIDs of GPU");
-
   /** Applies an error and returns whether a GPU's health changed. */
   boolean apply(GpuEvent event, Nvml session) {
     if (!options.xids().unhealthy(event.code())) {
-      // Any pod's program can cause these.
-      if (IGNORED_LOG.tryAcquire(String.valueOf(event.index()))) {
-        LOG.info("GPU {} reported XID {}, which is ignored", event.index(), event.code());
-      }
       return false;
     }
     Fault fault = Fault.ofXid(event.code());
@@ -45,7 +35,7 @@ record GpuErrors(HealthOptions options, LongSupplier clockMs, KnownGpus gpus) {
             .map(GpuInfo::index)
             .toList();
     if (unresponsive.isEmpty() && gpus.anyLost()) {
-      LOG.info("XID {} of a GPU that is already gone", event.code());
+      // It is that of a GPU that is already gone.
       return false;
     }
     return unresponsive.isEmpty()
@@ -56,7 +46,9 @@ record GpuErrors(HealthOptions options, LongSupplier clockMs, KnownGpus gpus) {
   private boolean apply(Predicate<GpuInfo> concerned, Fault fault) {
     long nowMs = clockMs.getAsLong();
     List<GpuStatus> hit =
-        gpus.all().stream().filter(gpu -> gpus.isPresent(gpu) && concerned.test(gpu.info())).toList();
+        gpus.all().stream()
+            .filter(gpu -> gpus.isPresent(gpu) && concerned.test(gpu.info()))
+            .toList();
     hit.forEach(gpu -> gpus.put(gpu.withHealth(gpu.health().afterFault(fault, nowMs))));
     return !hit.isEmpty();
   }
