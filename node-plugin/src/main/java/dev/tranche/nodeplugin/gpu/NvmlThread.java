@@ -79,7 +79,7 @@ public final class NvmlThread implements AutoCloseable {
     this.intervalMs = intervalMs;
     this.watchdog = new NvmlWatchdog(intervalMs, clockMs);
     this.listener = listener;
-    this.thread = Thread.ofPlatform().name("nvml").daemon().unstarted(this::runOrBreak);
+    this.thread = Thread.ofPlatform().name("nvml").daemon().unstarted(this::run);
   }
 
   public void start() {
@@ -91,31 +91,33 @@ public final class NvmlThread implements AutoCloseable {
     return watchdog.failure();
   }
 
-  private void runOrBreak() {
+  private void run() {
     try {
-      run();
+      while (runSession()) {}
+    } catch (InterruptedException stopped) {
+      // The process ends.
     } catch (RuntimeException | Error bug) {
       LOG.error("cannot read the GPUs any more", bug);
       listener.crashed();
     }
   }
 
-  private void run() {
-    boolean again = true;
-    while (again) {
-      watchdog.start();
-      try (Nvml nvml = open.get()) {
-        gpus.open(nvml);
-        driver = nvml.driverVersion();
-        GpuLinkScores linkScores = gpus.measureLinks();
-        watchdog.answered();
-        listener.started(driver, linkScores);
-        again = watch(nvml);
-      } catch (NvmlException e) {
-        again = gone(e) && pause();
-      } catch (InterruptedException stopped) {
-        again = false;
+  /** Returns whether to start NVML again. */
+  private boolean runSession() throws InterruptedException {
+    watchdog.start();
+    try (Nvml nvml = open.get()) {
+      gpus.open(nvml);
+      driver = nvml.driverVersion();
+      GpuLinkScores linkScores = gpus.measureLinks();
+      watchdog.answered();
+      listener.started(driver, linkScores);
+      return watch(nvml);
+    } catch (NvmlException e) {
+      boolean again = gone(e);
+      if (again) {
+        Thread.sleep(DRIVER_RETRY_MS);
       }
+      return again;
     }
   }
 
@@ -136,15 +138,6 @@ public final class NvmlThread implements AutoCloseable {
     watchdog.gone();
     listener.sampled(gpus.gpus(), watch);
     return true;
-  }
-
-  private static boolean pause() {
-    try {
-      Thread.sleep(DRIVER_RETRY_MS);
-      return true;
-    } catch (InterruptedException stopped) {
-      return false;
-    }
   }
 
   /**
