@@ -84,11 +84,6 @@ final class ErrorWatch {
     return failures >= FAILURES_MAX;
   }
 
-  // A new subscription has not helped.
-  private boolean failing() {
-    return failures > 1;
-  }
-
   /** Returns the GPUs whose errors are not seen now, in alphabetical order. */
   List<String> unwatched() {
     Set<String> all = new TreeSet<>(unsupported);
@@ -102,9 +97,10 @@ final class ErrorWatch {
   }
 
   private List<String> unwatchedThoughPresent() {
+    // After the second failure: a new subscription has not helped.
     return answering()
         .map(GpuInfo::uuid)
-        .filter(uuid -> failing() || !watched.contains(uuid))
+        .filter(uuid -> failures > 1 || !watched.contains(uuid))
         .toList();
   }
 

@@ -68,23 +68,27 @@ final class NvmlWatchdog {
     awaited = null;
   }
 
-  private long silentMs(Awaited now) {
-    return clockMs.getAsLong() - now.sinceMs();
-  }
-
   /** Returns why the process should be restarted; empty while it need not. */
   Optional<String> failure() {
-    Awaited gone = outage;
-    if (gone != null && silentMs(gone) > gone.maxMs()) {
-      return Optional.of(
-          "NVML has worked before and cannot be used for %d s, %d s at most: a new container may have the devices and the driver's library that this one lacks"
-              .formatted(silentMs(gone) / 1_000, gone.maxMs() / 1_000));
+    return late(
+            outage,
+            "NVML has worked before and cannot be used for %d s, %d s at most: a new container may"
+                + " have the devices and the driver's library that this one lacks")
+        .or(
+            () ->
+                late(
+                    awaited,
+                    "the GPUs have not been read for %d s, %d s at most: a call into NVML hangs;"
+                        + " check dmesg, and nvidia-smi on the host"));
+  }
+
+  private Optional<String> late(@Nullable Awaited what, String sentence) {
+    if (what == null) {
+      return Optional.empty();
     }
-    return Optional.ofNullable(awaited)
-        .filter(now -> silentMs(now) > now.maxMs())
-        .map(
-            now ->
-                "the GPUs have not been read for %d s, %d s at most: a call into NVML hangs; check dmesg, and nvidia-smi on the host"
-                    .formatted(silentMs(now) / 1_000, now.maxMs() / 1_000));
+    long silentMs = clockMs.getAsLong() - what.sinceMs();
+    return silentMs > what.maxMs()
+        ? Optional.of(sentence.formatted(silentMs / 1_000, what.maxMs() / 1_000))
+        : Optional.empty();
   }
 }
