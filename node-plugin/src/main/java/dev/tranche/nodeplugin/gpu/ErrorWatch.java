@@ -86,9 +86,7 @@ final class ErrorWatch {
 
   /** Returns the GPUs whose errors are not seen now, in alphabetical order. */
   List<String> unwatched() {
-    Set<String> all = new TreeSet<>(unsupported);
-    all.addAll(unwatchedThoughPresent());
-    return List.copyOf(all);
+    return Stream.concat(unsupported.stream(), unwatchedThoughPresent().stream()).sorted().toList();
   }
 
   /** Returns the GPUs whose errors this driver never reports, in alphabetical order. */

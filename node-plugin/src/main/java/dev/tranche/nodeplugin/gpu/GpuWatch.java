@@ -3,6 +3,7 @@ package dev.tranche.nodeplugin.gpu;
 import static java.util.stream.Collectors.toSet;
 
 import dev.tranche.nodeplugin.gpu.NodeProblem.Reason;
+import dev.tranche.nodeplugin.gpu.NvmlThread.WatchState;
 import dev.tranche.nodeplugin.health.HealthOptions;
 import dev.tranche.nodeplugin.nvml.GpuEvent;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
@@ -115,18 +116,12 @@ public final class GpuWatch {
     }
   }
 
-  /** Returns the GPUs whose errors are not seen now, in alphabetical order. */
-  public List<String> unwatched() {
-    return errorWatch.unwatched();
+  /** Returns what is wrong beside the health of single GPUs. */
+  public WatchState state() {
+    return new WatchState(errorWatch.unwatched(), errorWatch.unsupported(), problems());
   }
 
-  /** Returns the GPUs whose errors this driver never reports, in alphabetical order. */
-  public List<String> withoutErrorReports() {
-    return errorWatch.unsupported();
-  }
-
-  /** Returns what lasts and should be known to people; at most one for each reason. */
-  public List<NodeProblem> problems() {
+  private List<NodeProblem> problems() {
     return Stream.of(
             unidentifiedGpus(),
             errorWatch.problem(),

@@ -63,6 +63,7 @@ public final class NvmlThread implements AutoCloseable {
    *
    * @param unwatched GPUs whose errors are not seen now, for whatever reason
    * @param withoutErrorReports those of them whose errors this driver never reports
+   * @param problems what lasts and should be known to people; at most one for each reason
    */
   public record WatchState(
       List<String> unwatched, List<String> withoutErrorReports, List<NodeProblem> problems) {
@@ -166,7 +167,7 @@ public final class NvmlThread implements AutoCloseable {
 
   private void reportSample() {
     watchdog.answered();
-    watch = new WatchState(gpus.unwatched(), gpus.withoutErrorReports(), gpus.problems());
+    watch = gpus.state();
     listener.sampled(gpus.gpus(), watch);
   }
 

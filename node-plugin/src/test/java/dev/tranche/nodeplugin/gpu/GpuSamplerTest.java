@@ -46,7 +46,7 @@ class GpuSamplerTest {
       watch.sample();
     }
     assertThat(health().healthy()).isTrue();
-    assertThat(watch.problems())
+    assertThat(watch.state().problems())
         .extracting(NodeProblem::reason)
         .containsExactly(NodeProblem.Reason.GPU_LOAD_UNREADABLE);
     nowMs += 60_000;

@@ -323,7 +323,7 @@ class GpuWatchPropertyTest {
             && isKnown(board.uuid)
             && find(board.uuid).health().healthy()
             && !machine.subscribed.contains(board.uuid)) {
-          assertThat(watch.unwatched()).as("%s", this).contains(board.uuid);
+          assertThat(watch.state().unwatched()).as("%s", this).contains(board.uuid);
         }
       }
     }
@@ -346,9 +346,9 @@ class GpuWatchPropertyTest {
           .as("%s", this)
           .extracting(gpu -> gpu.info().uuid())
           .containsExactlyInAnyOrderElementsOf(expected);
-      assertThat(watch.unwatched()).as("%s", this).isEmpty();
+      assertThat(watch.state().unwatched()).as("%s", this).isEmpty();
       boolean allReadable = boards.stream().allMatch(board -> board.state == State.FINE);
-      assertThat(watch.problems())
+      assertThat(watch.state().problems())
           .as("%s", this)
           .extracting(NodeProblem::reason)
           .isEqualTo(allReadable ? List.of() : List.of(NodeProblem.Reason.GPU_LOAD_UNREADABLE));

@@ -158,7 +158,7 @@ class GpuWatchTest {
   void gpuThatReportsNoErrors_isAdvertised_andNamed() {
     nvml.reportsErrors = false;
     GpuWatch watch = watch("");
-    assertThat(watch.unwatched()).containsExactly("GPU-a", "GPU-b");
+    assertThat(watch.state().unwatched()).containsExactly("GPU-a", "GPU-b");
     assertThat(watch.gpus()).allMatch(gpu -> gpu.health().healthy());
   }
 
@@ -173,7 +173,7 @@ class GpuWatchTest {
     nvml.events.add(new GpuEvent(1, 94));
     assertThat(watch.awaitError(0)).isTrue();
     assertThat(health(watch, "GPU-b").reason()).contains("XID 94");
-    assertThat(watch.unwatched()).isEmpty();
+    assertThat(watch.state().unwatched()).isEmpty();
     a.state = State.FINE;
     watch.sample();
     assertThat(nvml.subscribed).containsExactlyInAnyOrder("GPU-a", "GPU-b");
@@ -197,9 +197,9 @@ class GpuWatchTest {
     }
     assertThat(restarts).isEqualTo(6);
     assertThat(nvml.waits).isLessThanOrEqualTo(1_801);
-    assertThat(watch.unwatched()).containsExactly("GPU-a", "GPU-b");
-    assertThat(watch.withoutErrorReports()).isEmpty();
-    assertThat(watch.problems())
+    assertThat(watch.state().unwatched()).containsExactly("GPU-a", "GPU-b");
+    assertThat(watch.state().withoutErrorReports()).isEmpty();
+    assertThat(watch.state().problems())
         .singleElement()
         .returns(NodeProblem.Reason.GPU_ERRORS_UNWATCHED, NodeProblem::reason)
         .returns(2, NodeProblem::count)
@@ -208,8 +208,8 @@ class GpuWatchTest {
     nvml.waitFails = false;
     watch.sample();
     watch.awaitError(0);
-    assertThat(watch.unwatched()).isEmpty();
-    assertThat(watch.problems()).isEmpty();
+    assertThat(watch.state().unwatched()).isEmpty();
+    assertThat(watch.state().problems()).isEmpty();
   }
 
   @Test
@@ -217,7 +217,7 @@ class GpuWatchTest {
     GpuWatch watch = watch("");
     nvml.waitFails = true;
     watch.awaitError(0);
-    assertThat(watch.unwatched()).isEmpty();
+    assertThat(watch.state().unwatched()).isEmpty();
     nvml.waitFails = false;
     nvml.events.add(new GpuEvent(1, 94));
     assertThat(watch.awaitError(60_000)).isTrue();
@@ -227,10 +227,10 @@ class GpuWatchTest {
   void gpuThatCannotBeWatched_isUnwatched_andTriedAgain() {
     nvml.subscribingFails = true;
     GpuWatch watch = watch("");
-    assertThat(watch.unwatched()).containsExactly("GPU-a", "GPU-b");
+    assertThat(watch.state().unwatched()).containsExactly("GPU-a", "GPU-b");
     nvml.subscribingFails = false;
     watch.sample();
-    assertThat(watch.unwatched()).isEmpty();
+    assertThat(watch.state().unwatched()).isEmpty();
     assertThat(nvml.subscribed).containsExactlyInAnyOrder("GPU-a", "GPU-b");
   }
 
@@ -238,7 +238,7 @@ class GpuWatchTest {
   void gpuThatHasNeverToldWhoItIs_isAProblem_untilItDoes_andAKnownLostOneIsNot() {
     a.state = State.WITHOUT_HANDLE;
     GpuWatch watch = watch("");
-    assertThat(watch.problems())
+    assertThat(watch.state().problems())
         .singleElement()
         .returns(NodeProblem.Reason.GPU_NOT_IDENTIFIED, NodeProblem::reason)
         .returns(1, NodeProblem::count)
@@ -247,11 +247,11 @@ class GpuWatchTest {
     nowMs += REOPEN_MS;
     watch.restartNeeded();
     watch.open(nvml);
-    assertThat(watch.problems()).isEmpty();
+    assertThat(watch.state().problems()).isEmpty();
     a.state = State.LOST;
     watch.open(nvml);
     watch.sample();
-    assertThat(watch.problems()).isEmpty();
+    assertThat(watch.state().problems()).isEmpty();
   }
 
   @Test
@@ -261,7 +261,7 @@ class GpuWatchTest {
     nvml.leftOut.add("it has no profile");
     GpuWatch watch = watch("");
     assertThat(uuids(watch)).containsExactly("GPU-a", "MIG-1");
-    assertThat(watch.problems())
+    assertThat(watch.state().problems())
         .singleElement()
         .returns(NodeProblem.Reason.GPU_NOT_IDENTIFIED, NodeProblem::reason)
         .returns(1, NodeProblem::count)
@@ -269,7 +269,7 @@ class GpuWatchTest {
     nvml.leftOut.clear();
     nowMs += REOPEN_MS;
     watch.sample();
-    assertThat(watch.problems()).isEmpty();
+    assertThat(watch.state().problems()).isEmpty();
   }
 
   @Test
@@ -279,12 +279,12 @@ class GpuWatchTest {
     for (int i = 0; i < GpuSampler.FAILED_SAMPLES_MAX; i++) {
       watch.sample();
     }
-    assertThat(watch.problems())
+    assertThat(watch.state().problems())
         .extracting(NodeProblem::reason)
         .containsExactly(NodeProblem.Reason.GPU_LOAD_UNREADABLE);
     b.state = State.FINE;
     watch.sample();
-    assertThat(watch.problems()).isEmpty();
+    assertThat(watch.state().problems()).isEmpty();
   }
 
   @Test
@@ -438,7 +438,7 @@ class GpuWatchTest {
     a.state = State.UNEXPECTED;
     GpuWatch watch = watch("");
     assertThat(watch.gpus()).extracting(gpu -> gpu.info().uuid()).containsExactly("GPU-b");
-    assertThat(watch.problems())
+    assertThat(watch.state().problems())
         .singleElement()
         .satisfies(p -> assertThat(p.sentence()).contains("GPU 0", "nobody expects"));
   }
