@@ -11,7 +11,6 @@ import dev.tranche.nodeplugin.gpu.GpuSharing;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
 import dev.tranche.nodeplugin.gpu.Load;
 import dev.tranche.nodeplugin.gpu.NodeReplicas;
-import dev.tranche.nodeplugin.gpu.Replica.Stage;
 import dev.tranche.nodeplugin.limit.ContainerLimit;
 import dev.tranche.nodeplugin.nvml.Gpm;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
@@ -75,13 +74,12 @@ final class ReportBuilder {
 
   private void addGpus(
       NodeReport.Builder report, NodeReplicas replicas, PluginState state, long epochMs) {
-    boolean anyWithheld = replicas.count(of -> of.stage() == Stage.WITHHELD) > 0;
     for (GpuStatus gpu : state.advertisedGpus()) {
       String uuid = gpu.info().uuid();
       GpuSharing sharing = replicas.sharing().get(uuid);
       if (sharing != null) {
         Gpu.Builder shown = gpu(sharing, gpu, epochMs);
-        shown.setWithheldReplicas(anyWithheld ? replicas.withheld(uuid) : 0);
+        shown.setWithheldReplicas(replicas.withheld(uuid));
         state.containerLimits().stream()
             .filter(limit -> limit.uuid().equals(uuid))
             .forEach(limit -> shown.addLimits(limit(limit)));

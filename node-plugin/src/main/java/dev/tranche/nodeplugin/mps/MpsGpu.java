@@ -6,10 +6,4 @@ package dev.tranche.nodeplugin.mps;
  * @param memoryBytes its whole memory, as NVIDIA's plugin divides it; 0: unknown
  * @param replicas R, at least 1
  */
-record MpsGpu(String uuid, long memoryBytes, int replicas) {
-  MpsGpu {
-    if (replicas < 1) {
-      throw new IllegalArgumentException(uuid + " has at least 1 replica, not " + replicas);
-    }
-  }
-}
+record MpsGpu(String uuid, long memoryBytes, int replicas) {}

@@ -240,7 +240,7 @@ public final class JnaNvml implements AdminNvml {
 
   @Override
   public List<GpuProcess> migProcesses(int index, int migIndex) {
-    return telemetry.migProcesses(migHandle(index, migIndex), BUSY_PERCENT);
+    return telemetry.migProcesses(migHandle(index, migIndex));
   }
 
   @Override

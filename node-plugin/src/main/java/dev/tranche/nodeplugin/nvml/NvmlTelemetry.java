@@ -83,12 +83,10 @@ final class NvmlTelemetry {
   /**
    * Returns the processes of a MIG device, which are all that its handle gives. NVML has no
    * utilization of the processes of MIG devices, so each process gets an equal part.
-   *
-   * @param smPercent of all together
    */
-  List<GpuProcess> migProcesses(long migDevice, int smPercent) {
+  List<GpuProcess> migProcesses(long migDevice) {
     Map<Integer, Long> memory = memory(migDevice);
-    return processes(memory, pid -> smPercent / memory.size());
+    return processes(memory, pid -> 100 / memory.size());
   }
 
   /** By pid, in bytes. */

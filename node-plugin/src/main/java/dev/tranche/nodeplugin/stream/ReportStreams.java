@@ -30,7 +30,6 @@ public final class ReportStreams {
   private final HostPort service;
   private final Resolver resolver;
   private final Map<InetSocketAddress, ReportStream> streams = new LinkedHashMap<>();
-  private boolean resolving;
   private boolean stopped;
   private String complaint = "";
 
@@ -41,7 +40,6 @@ public final class ReportStreams {
   }
 
   public void start() {
-    parts.vertx().setPeriodic(RESOLVE_MS, id -> resolve());
     parts
         .vertx()
         .setPeriodic(HEARTBEAT_MS, id -> streams.values().forEach(ReportStream::heartbeat));
@@ -49,16 +47,15 @@ public final class ReportStreams {
   }
 
   private void resolve() {
-    if (resolving || stopped) {
+    if (stopped) {
       return;
     }
-    resolving = true;
     parts
         .vertx()
         .executeBlocking(this::addresses, false)
         .onSuccess(this::updateStreams)
         .onFailure(e -> complain("cannot find extenders: " + e))
-        .onComplete(done -> resolving = false);
+        .onComplete(done -> parts.vertx().setTimer(RESOLVE_MS, id -> resolve()));
   }
 
   private Set<InetSocketAddress> addresses() throws IOException {
