@@ -57,6 +57,7 @@ class KubectlPluginIT {
       explain a b                              | 2 | "b" is one argument too many
       explain deploy/web -n x                  | 2 | explain takes a pod
       ui b                                     | 2 | "b" is one argument too many
+      ui --api https://a:9444                  | 2 | ui is only for a cluster that kubectl reaches
       support-bundle b                         | 2 | "b" is one argument too many
       top -n a&b                               | 2 | -n is "a&b"
       what-if --fraction 0.3                   | 0 | Node:          a
