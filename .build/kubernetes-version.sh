@@ -5,12 +5,10 @@ set -euo pipefail
 versions=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)/e2e/stand-in/kubernetes-versions
 wanted=${1:-${KUBERNETES_VERSION:-}}
 wanted=${wanted#v}
-case $wanted in
-  1.*.*)
-    echo "v$wanted"
-    exit
-    ;;
-esac
+if [[ $wanted = 1.*.* ]]; then
+  echo "v$wanted"
+  exit
+fi
 awk -v wanted="$wanted" '
   /^#/ { next }
   wanted == "" ? $2 == "default" : index($1, "v" wanted ".") == 1 { print $1; found = 1 }

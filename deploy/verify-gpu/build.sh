@@ -16,9 +16,6 @@ modules=java.base,java.logging,java.management,java.naming,java.net.http,java.se
 
 # Nothing is compressed twice: the archive is compressed as a whole, which finds what classes have in common.
 "$JAVA_HOME/bin/jlink" --add-modules "$modules" --output "$bundle/runtime" --strip-debug --no-header-files --no-man-pages --compress zip-0 2>/dev/null
-# Only the command java is started.
-find "$bundle/runtime/bin" -type f ! -name java -delete
-
 cp "$root"/e2e/verify/target/tranche-verify-gpu-*.jar "$root"/e2e/verify/target/lib/*.jar "$bundle/lib/"
 case $(uname -m) in aarch64) jna=linux-aarch64 ;; *) jna=linux-x86-64 ;; esac
 (cd "$work" && "$JAVA_HOME/bin/jar" xf "$(find "$bundle/lib" -name 'jna-5*.jar')" "com/sun/jna/$jna/libjnidispatch.so" &&

@@ -121,8 +121,7 @@ class DemoIT {
     stub("id", "echo 0\n");
     // The pid file of the machine's own engine stays.
     stub("rm", "");
-    stub("docker", "");
-    stub("curl", "test -e %s\n".formatted(answers));
+    stub("docker", "test -e %s\n".formatted(answers));
     stub(
         "dockerd",
         """
