@@ -42,7 +42,7 @@ final class NodeProcess implements NvmlThread.Listener, NodePlugin.Host {
   private static final Logger LOG = LoggerFactory.getLogger(NodeProcess.class);
   private static final int STOP_LIMIT_MS = 4_000;
   private static final int TICK_MS = 1_000;
-  private static final int NODES_REFRESH_MS = 10_000;
+  private static final int REREAD_MS = 10_000;
   private static final int BLOCKED_CHECK_MS = 5_000;
 
   private final Options options;
@@ -60,7 +60,7 @@ final class NodeProcess implements NvmlThread.Listener, NodePlugin.Host {
   private final CompletableFuture<Integer> ended = new CompletableFuture<>();
   // Written by the NVML thread only.
   private String complaint = "";
-  private long nodesReadAtMs;
+  private long rereadAtMs;
 
   NodeProcess(Settings<Setting> settings, Options options, ConfigSource source) {
     this.options = options;
@@ -74,8 +74,8 @@ final class NodeProcess implements NvmlThread.Listener, NodePlugin.Host {
     this.limitReader =
         new LimitReader(
             options.limits(),
-            new ContainerCgroups(options.limits().cgroups(), options.hostLog(), MonotonicClock::ms),
-            MonotonicClock::ms);
+            new ContainerCgroups(
+                options.limits().cgroups(), options.hostLog(), MonotonicClock::ms));
     this.hardware =
         Hardware.NONE.withLimits(NodeLimits.of(options.limits(), Optional.empty()), List.of());
     this.nvml =
@@ -208,8 +208,7 @@ final class NodeProcess implements NvmlThread.Listener, NodePlugin.Host {
     if (!complaint.equals(reason.getMessage())) {
       complaint = reason.getMessage();
       LOG.warn("waiting for a driver: {}", complaint);
-      String message = complaint;
-      loop.runOnContext(v -> plugin.driverAwaited(message));
+      loop.runOnContext(v -> plugin.driverAwaited(reason.getMessage()));
     }
     return true;
   }
@@ -221,27 +220,27 @@ final class NodeProcess implements NvmlThread.Listener, NodePlugin.Host {
       LOG.info("NVML of driver {}", driverVersion);
     }
     complaint = "";
-    limitReader.restart();
-    hardware = hardware.started(driverVersion, nodes(), linkScores);
-  }
-
-  private HostNodes nodes() {
-    nodesReadAtMs = MonotonicClock.ms();
-    return HostNodes.find(Path.of("/"), driverRoot);
+    rereadAtMs = Long.MIN_VALUE;
+    hardware = hardware.started(driverVersion, linkScores);
   }
 
   // Device nodes appear with kernel modules, which the driver may load at their first use.
-  private void refreshNodes() {
-    if (MonotonicClock.ms() - nodesReadAtMs >= NODES_REFRESH_MS) {
-      hardware = hardware.withNodes(nodes());
-    }
-  }
-
   @Override
   public void read(Nvml session, Map<String, Integer> indexes) {
-    plugin.failures().task("the search for device nodes", this::refreshNodes);
-    LimitReader.Result limits = limitReader.read(session, indexes);
-    hardware = hardware.withLimits(limits.node(), limits.containers());
+    long nowMs = MonotonicClock.ms();
+    if (nowMs < rereadAtMs) {
+      return;
+    }
+    rereadAtMs = nowMs + REREAD_MS;
+    plugin
+        .failures()
+        .task(
+            "the search for device nodes",
+            () -> hardware = hardware.withNodes(HostNodes.find(Path.of("/"), driverRoot)));
+    if (options.limits().required()) {
+      LimitReader.Result limits = limitReader.read(session, indexes);
+      hardware = hardware.withLimits(limits.node(), limits.containers());
+    }
   }
 
   @Override

@@ -100,8 +100,7 @@ public final class Assignments {
     return held;
   }
 
-  /** Retracts a pod's assignment and returns whether there was one. */
-  public boolean retract(String podUid, long nowMs) {
+  public void retract(String podUid, long nowMs) {
     PendingAssignment pod = byUid.remove(podUid);
     if (pod != null && !pod.refused()) {
       if (isFullyAllocated(pod) && !pod.hasPredecessor()) {
@@ -111,7 +110,6 @@ public final class Assignments {
         retracted.put(podUid, pod);
       }
     }
-    return pod != null;
   }
 
   /** Returns whether the kubelet has asked for all of its containers. */

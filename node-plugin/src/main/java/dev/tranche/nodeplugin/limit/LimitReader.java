@@ -18,38 +18,31 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import java.util.function.LongSupplier;
 
 /**
  * Reads back the limits of running containers. That NVIDIA's hook was requested does not say that
  * it ran, nor with which value. All but {@link #expect} is confined to the thread that calls NVML.
  */
 public final class LimitReader {
-  static final long INTERVAL_MS = 10_000;
 
   private static final MemoryLimit NO_LIMIT = new MemoryLimit(0, GpuReading.UNKNOWN);
 
   private final LimitOptions options;
   private final ContainerCgroups cgroups;
-  private final LongSupplier clockMs;
   private volatile List<ExpectedLimit> expected = List.of();
-  private Result read;
   // Not limited at the last read. Only NVIDIA's hook, which runs after the cgroup is made, sets it.
   private Set<ExpectedLimit> suspects = Set.of();
-  private long nextAtMs = Long.MIN_VALUE;
 
   /**
-   * What was read last.
+   * What was read.
    *
    * @param containers those that run and should have a limit
    */
   public record Result(NodeLimits node, List<ContainerLimit> containers) {}
 
-  public LimitReader(LimitOptions options, ContainerCgroups cgroups, LongSupplier clockMs) {
+  public LimitReader(LimitOptions options, ContainerCgroups cgroups) {
     this.options = options;
     this.cgroups = cgroups;
-    this.clockMs = clockMs;
-    this.read = new Result(NodeLimits.of(options, Optional.empty()), List.of());
   }
 
   /** Sets which containers should have a limit. Any thread may call this. */
@@ -57,27 +50,15 @@ public final class LimitReader {
     expected = List.copyOf(now);
   }
 
-  /** NVML was started, maybe with another driver. */
-  public void restart() {
-    nextAtMs = Long.MIN_VALUE;
-  }
-
   /**
-   * Returns the limits as last read, at most every ten seconds.
+   * Reads the limits.
    *
    * @param indexes of the GPUs that are present, by uuid
    * @throws NvmlException if NVML itself is gone
    */
   public Result read(Nvml session, Map<String, Integer> indexes) {
-    long nowMs = clockMs.getAsLong();
-    if (options.required() && nowMs >= nextAtMs) {
-      nextAtMs = nowMs + INTERVAL_MS;
-      read =
-          new Result(
-              NodeLimits.of(options, obstacle(session, indexes)),
-              containers(session, indexes, expected));
-    }
-    return read;
+    return new Result(
+        NodeLimits.of(options, obstacle(session, indexes)), containers(session, indexes, expected));
   }
 
   /** NVIDIA's hook ends the start of a container where only the GPU or the kernel cannot limit. */

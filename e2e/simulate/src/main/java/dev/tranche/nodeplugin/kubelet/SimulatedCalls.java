@@ -56,7 +56,7 @@ public final class SimulatedCalls {
   }
 
   public void retract(String uid, long nowMs) {
-    var _ = assignments.retract(uid, nowMs);
+    assignments.retract(uid, nowMs);
   }
 
   public List<Assignment> remaining(long nowMs) {
