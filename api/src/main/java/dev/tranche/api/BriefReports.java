@@ -3,7 +3,6 @@ package dev.tranche.api;
 import dev.tranche.api.node.Assignment;
 import dev.tranche.api.node.Gpu;
 import dev.tranche.api.node.GpuReading;
-import dev.tranche.api.node.NodeDirective;
 import dev.tranche.api.node.NodeReport;
 
 /**
@@ -22,18 +21,12 @@ public final class BriefReports {
 
   private NodeReport lastWhole = NodeReport.getDefaultInstance();
   private long lastWholeAtMs;
-  private boolean accepted;
-
-  /** Notes whether the extender accepts brief reports. */
-  public void onDirective(NodeDirective directive) {
-    accepted |= directive.getTakesBriefReports();
-  }
 
   /**
    * @param whole with its sequence, times and applied directive
    */
   public NodeReport of(NodeReport whole) {
-    if (!accepted || whole.getGpusCount() == 0) {
+    if (whole.getGpusCount() == 0) {
       lastWhole = NodeReport.getDefaultInstance();
       return whole;
     }

@@ -6,15 +6,11 @@ import dev.tranche.api.node.Assignment;
 import dev.tranche.api.node.Gpu;
 import dev.tranche.api.node.GpuLoad;
 import dev.tranche.api.node.Holding;
-import dev.tranche.api.node.NodeDirective;
 import dev.tranche.api.node.NodeReport;
 import dev.tranche.api.node.PodUse;
 import org.junit.jupiter.api.Test;
 
 final class BriefReportsTest {
-  private static final NodeDirective TAKES =
-      NodeDirective.newBuilder().setTakesBriefReports(true).build();
-
   private final BriefReports reports = new BriefReports();
   private long sequence;
 
@@ -42,17 +38,7 @@ final class BriefReportsTest {
   }
 
   @Test
-  void reportsAreWhole_untilBriefOnesAreTaken() {
-    assertThat(brief(reports.of(at(0, 1).build()))).isFalse();
-    assertThat(brief(reports.of(at(1, 2).build()))).isFalse();
-    reports.onDirective(TAKES);
-    assertThat(brief(reports.of(at(2, 3).build()))).isFalse();
-    assertThat(brief(reports.of(at(3, 4).build()))).isTrue();
-  }
-
-  @Test
   void briefReport_bringsWhatIsMeasuredInTheOrderOfTheGpus() {
-    reports.onDirective(TAKES);
     reports.of(at(0, 1).build());
     NodeReport whole = at(1, 70).build();
     NodeReport sent = reports.of(whole);
@@ -72,7 +58,6 @@ final class BriefReportsTest {
 
   @Test
   void whateverElseChanges_isToldInAWholeReport() {
-    reports.onDirective(TAKES);
     reports.of(at(0, 1).build());
     var held = at(1, 1).addHoldings(Holding.newBuilder().addDeviceIds("GPU-0::1"));
     assertThat(reports.of(held.build())).isEqualTo(held.build());
@@ -84,7 +69,6 @@ final class BriefReportsTest {
 
   @Test
   void nowAndThen_andWhenTheClockWasSetBack_aReportIsWhole() {
-    reports.onDirective(TAKES);
     reports.of(at(0, 1).build());
     assertThat(brief(reports.of(at(BriefReports.WHOLE_EVERY_MS - 1, 1).build()))).isTrue();
     assertThat(brief(reports.of(at(BriefReports.WHOLE_EVERY_MS, 1).build()))).isFalse();
@@ -93,7 +77,6 @@ final class BriefReportsTest {
 
   @Test
   void nodeWithoutGpus_saysSoEachTime() {
-    reports.onDirective(TAKES);
     NodeReport none = NodeReport.newBuilder().setNode("node-1").build();
     assertThat(reports.of(none)).isEqualTo(none);
     assertThat(reports.of(none)).isEqualTo(none);
@@ -101,7 +84,6 @@ final class BriefReportsTest {
 
   @Test
   void gpusThatAreBack_areToldWhole() {
-    reports.onDirective(TAKES);
     reports.of(at(0, 1).build());
     reports.of(at(1, 1).clearGpus().build());
     assertThat(brief(reports.of(at(2, 1).build()))).isFalse();

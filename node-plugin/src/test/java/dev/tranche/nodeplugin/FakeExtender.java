@@ -1,5 +1,7 @@
 package dev.tranche.nodeplugin;
 
+import dev.tranche.api.node.Gpu;
+import dev.tranche.api.node.GpuReading;
 import dev.tranche.api.node.NodeDirective;
 import dev.tranche.api.node.NodeReport;
 import dev.tranche.api.node.NodeReportsGrpcService;
@@ -59,9 +61,26 @@ final class FakeExtender {
     stream = request;
     sequence.set(0);
     authorization = String.valueOf(request.headers().get("authorization"));
-    request.handler(reports::add);
+    request.handler(report -> reports.add(whole(report)));
     request.errorHandler(error -> {});
     request.exceptionHandler(failure -> {});
+  }
+
+  /** Adds to a brief report what it leaves out. */
+  private NodeReport whole(NodeReport report) {
+    if (report.getReadingsCount() == 0) {
+      return report;
+    }
+    NodeReport.Builder whole = last().toBuilder().clearReadings();
+    for (int i = 0; i < report.getReadingsCount(); i++) {
+      GpuReading read = report.getReadings(i);
+      Gpu.Builder gpu = whole.getGpusBuilder(i).clearLoad().clearPodUses();
+      gpu.addAllPodUses(read.getPodUsesList());
+      if (read.hasLoad()) {
+        gpu.setLoad(read.getLoad());
+      }
+    }
+    return whole.mergeFrom(report).build();
   }
 
   int direct(NodeDirective.Builder directive) throws Exception {

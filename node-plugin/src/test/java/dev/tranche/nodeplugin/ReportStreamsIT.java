@@ -49,15 +49,14 @@ class ReportStreamsIT {
   }
 
   @Test
-  void extenderThatTakesBriefReports_getsWhatIsMeasuredAlone_andAllAfterANewConnection()
-      throws Exception {
+  void extenderGetsWhatIsMeasuredAlone_andAllAfterANewConnection() throws Exception {
     var extender = new FakeExtender("127.0.0.1", PluginRig.CERTIFICATE);
     Vertx vertx = Vertx.vertx();
     try {
       ReportStreams streams = streams(vertx, options(), extender.start(0));
       vertx.runOnContext(v -> streams.start());
       until("a whole report", () -> extender.last().getGpusCount() == 1);
-      extender.direct(NodeDirective.newBuilder().setTakesBriefReports(true));
+      extender.direct(NodeDirective.newBuilder());
       until("a brief one", () -> extender.last().getReadingsCount() == 1);
       assertThat(extender.last().getAppliedDirective()).isEqualTo(1);
       extender.endConnections();

@@ -244,7 +244,7 @@ final class ExtenderReplica extends SimulatedProcess implements NodePlugins {
       if (before != null) {
         before.close("the node has opened a newer stream");
       }
-      send(connection, NodeDirective.newBuilder().setTakesBriefReports(true), UNATTENDED_ACK_MS);
+      send(connection, NodeDirective.newBuilder(), UNATTENDED_ACK_MS);
     }
     connection.reported(report, clockMs());
   }

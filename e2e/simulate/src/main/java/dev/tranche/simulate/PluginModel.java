@@ -342,7 +342,6 @@ final class PluginModel extends PluginProcess {
     for (Link link : links.values()) {
       if (link.connection == from) {
         plugin().apply(directive, clockMs());
-        link.brief.onDirective(directive);
         link.applied = Math.max(link.applied, directive.getSequence());
         if (directive.getAssignCount() + directive.getRetractPodUidsCount() > 0) {
           assignmentsChanged();

@@ -100,7 +100,6 @@ public final class FakeNode implements AutoCloseable {
   private synchronized void directed(NodeDirective directive) {
     directives.add(directive);
     hearing.accept(directive);
-    brief.onDirective(directive);
     if (!deaf) {
       report(s -> s.setAppliedDirective(directive.getSequence()));
     }

@@ -151,7 +151,6 @@ final class ReportStream {
 
   private void applyDirective(NodeDirective directive) {
     parts.exchange().apply(directive);
-    brief.onDirective(directive);
     applied = Math.max(applied, directive.getSequence());
     send();
   }

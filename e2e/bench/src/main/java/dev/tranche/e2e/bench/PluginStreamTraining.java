@@ -73,7 +73,7 @@ public final class PluginStreamTraining {
 
   /** Returns an assignment of a pod that does not come, or what takes the earlier one back. */
   private NodeDirective directive() {
-    var directive = NodeDirective.newBuilder().setSequence(++sequence).setTakesBriefReports(true);
+    var directive = NodeDirective.newBuilder().setSequence(++sequence);
     String pod = "training-" + sequence / 2;
     return sequence % 2 == 0
         ? directive

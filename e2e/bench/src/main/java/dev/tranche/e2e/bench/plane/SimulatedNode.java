@@ -71,7 +71,6 @@ public final class SimulatedNode {
     directive.getAssignList().forEach(this::take);
     directive.getRetractPodUidsList().forEach(this::release);
     applied = directive.getSequence();
-    brief.onDirective(directive);
     report();
   }
 
