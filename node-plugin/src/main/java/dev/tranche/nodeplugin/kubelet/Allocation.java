@@ -71,7 +71,18 @@ public record Allocation(Replicas replicas, HostNodes nodes, HeldReplicas held, 
     }
     return held.overfull(replicas, ids, !assigned.isEmpty())
         .<Verdict>map(uuid -> refused("does_not_fit", noRoom(ids, uuid)))
+        .or(() -> unlimited(ids, expected.memoryLimit()))
         .orElseGet(() -> new Verdict.Granted(response(ids, expected.memoryLimit())));
+  }
+
+  /** The kubelet may pick a GPU that has just lost what its limits need. */
+  private Optional<Verdict> unlimited(Collection<String> ids, OptionalLong memoryLimit) {
+    return LimitVariables.obstacle(limits, GrantedShare.of(replicas, ids), memoryLimit)
+        .map(
+            why ->
+                refused(
+                    "no_memory_limit",
+                    "memoryLimits is required, and the share cannot be limited: " + why));
   }
 
   /** Returns a picked GPU that is split into another number of replicas. */

@@ -4,6 +4,7 @@ import dev.tranche.api.LimitRequest;
 import dev.tranche.api.kubelet.ContainerAllocateResponse;
 import dev.tranche.nodeplugin.limit.NodeLimits;
 import java.util.List;
+import java.util.Optional;
 import java.util.OptionalLong;
 
 /** Has NVIDIA's hook limit the memory of a container to its share. */
@@ -14,6 +15,19 @@ final class LimitVariables {
   static final String REQUEST = "NVIDIA_GPU_MEMORY_REQUEST";
 
   private LimitVariables() {}
+
+  /**
+   * Returns why a share cannot have the limit that it must have; empty if it can.
+   *
+   * @param wanted what the pod says about the limit, in bytes
+   */
+  static Optional<String> obstacle(
+      NodeLimits limits, List<GrantedShare> shares, OptionalLong wanted) {
+    return shares.stream()
+        .filter(share -> share.takesLimit() && !limits.optsOut(wanted))
+        .flatMap(share -> limits.obstacle(share.gpu()).stream())
+        .findFirst();
+  }
 
   /**
    * Returns the limit of a container: that of its share, or a smaller one that its pod asks for;

@@ -143,4 +143,14 @@ class LimitVariablesTest {
     NodeLimits strict = new NodeLimits(true, false, Optional.empty());
     assertThat(wanting(strict, 3, 0)).containsEntry("NVIDIA_GPU_MEMORY_LIMIT", "24323");
   }
+
+  @Test
+  void shareThatCannotBeLimited_isRefused_withTheReason() {
+    NodeLimits none = lacking("driver 580 has none");
+    assertThat(timeSliced(none, ids("GPU-a", 3)))
+        .hasEntrySatisfying(
+            "no_memory_limit",
+            message -> assertThat(message).contains("cannot be limited: driver 580 has none"));
+    assertThat(timeSliced(none, ids("GPU-a", 10))).isEmpty();
+  }
 }
