@@ -438,7 +438,7 @@ NVML int nvmlDeviceGetUtilizationRates(device_t device, struct utilization *util
     /* Like NVML, which has no utilization of a MIG device, nor of a GPU in MIG mode. */
     if (is_mig(device) || device->mig > 0)
         return leave(NOT_SUPPORTED);
-    utilization->gpu = device->sm;
+    utilization->gpu = device->sm < 100 ? device->sm : 100;
     utilization->memory = device->memory_util;
     return leave(SUCCESS);
 }

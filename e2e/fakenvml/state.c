@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -250,9 +251,15 @@ static int process_line(struct state *state, char *line)
             process.managed = atoi(value) != 0;
         else if (strcmp(key, "early") == 0)
             process.early = atoi(value) != 0;
+        else if (strcmp(key, "real") == 0)
+            process.real = atoi(value) != 0;
     }
-    if (more < 0 || process.gpu < 0 || state->processes == PROCESSES_MAX)
+    if (more < 0 || process.gpu < 0 || state->processes == PROCESSES_MAX || (process.real && process.gpu >= state->gpus))
         return -1;
+    if (process.real) {
+        state->gpu[process.gpu].used_mib += process.used_mib;
+        state->gpu[process.gpu].sm += process.sm;
+    }
     state->process[state->processes++] = process;
     return 0;
 }
@@ -379,7 +386,7 @@ static int same_file(const struct stat *a, const struct stat *b)
            a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
 }
 
-int state_refresh(struct state *state)
+static int read_again(struct state *state)
 {
     const char *path = state_path();
     struct stat now;
@@ -399,6 +406,29 @@ int state_refresh(struct state *state)
     seen_result = state_read(file, path, state);
     fclose(file);
     return seen_result;
+}
+
+/* A real process that has ended leaves its GPU as if it had never run. */
+static void forget_ended(struct state *state)
+{
+    int kept = 0;
+    for (int i = 0; i < state->processes; i++) {
+        const struct process process = state->process[i];
+        if (process.real && kill((pid_t)process.pid, 0) != 0 && errno == ESRCH) {
+            state->gpu[process.gpu].used_mib -= process.used_mib;
+            state->gpu[process.gpu].sm -= process.sm;
+        } else {
+            state->process[kept++] = process;
+        }
+    }
+    state->processes = kept;
+}
+
+int state_refresh(struct state *state)
+{
+    int result = read_again(state);
+    forget_ended(state);
+    return result;
 }
 
 /* The path of a file for what was set, or -1. */

@@ -70,6 +70,8 @@ struct process {
     int managed;
     /* It allocated before its cgroup got a limit. */
     int early;
+    /* A process of this machine, whose use is its GPU's while it lives. */
+    int real;
 };
 
 /* With code 0: a double-bit ECC event. */

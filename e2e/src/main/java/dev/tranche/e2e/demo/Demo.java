@@ -52,8 +52,8 @@ public final class Demo {
     }
     SimulatedLoad.set(folder, arguments.get(0), arguments.get(1), arguments.get(2));
     System.out.printf(
-        "GPU %2$s of %3$s has a load of %1$s %%. ./demo watch shows it at once; the mean that"
-            + " placement uses follows within a minute%n",
+        "GPU %2$s of %3$s has a load of %1$s %%, beside that of its pods. ./demo watch shows it at"
+            + " once; the mean that placement uses follows within a minute%n",
         arguments.get(2), arguments.get(1), arguments.get(0));
   }
 

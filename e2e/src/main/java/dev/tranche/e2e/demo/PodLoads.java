@@ -40,9 +40,7 @@ final class PodLoads {
       int index = gpus.index(uuids[i]);
       double grantedMib = mib(grants[i]);
       int smPercent = (int) Math.round(100 * SM_PART * grantedMib / gpus.usableMib(index));
-      int usedMib = (int) (MEMORY_PART * grantedMib);
-      gpus.process(index, pid, usedMib, smPercent);
-      gpus.addLoad(index, smPercent, usedMib);
+      gpus.process(index, pid, (int) (MEMORY_PART * grantedMib), smPercent);
     }
   }
 

@@ -144,14 +144,6 @@ public final class NodeGpus {
     write();
   }
 
-  /** Adds to what a GPU's load is, at most to 100 %. */
-  public void addLoad(int index, int smPercent, int usedMib) {
-    load(
-        index,
-        Math.min(100, Integer.parseInt(value(index, "sm")) + smPercent),
-        Integer.parseInt(value(index, "used_mib")) + usedMib);
-  }
-
   /** All GPUs idle, and no process on any. */
   public void idle() {
     processes.clear();
@@ -172,11 +164,11 @@ public final class NodeGpus {
     }
   }
 
-  /** Adds a process to a GPU, or changes its figures; its memory is not added to the GPU's. */
+  /** Adds a process of the node to a GPU, which has its load and memory until it ends. */
   public void process(int index, int pid, int usedMib, int smPercent) {
     processes.put(
         List.of(index, pid),
-        "process gpu=%d pid=%d used_mib=%d sm=%d".formatted(index, pid, usedMib, smPercent));
+        "process gpu=%d pid=%d used_mib=%d sm=%d real=1".formatted(index, pid, usedMib, smPercent));
     write();
   }
 

@@ -25,7 +25,7 @@ class UsageE2E extends Scenario {
     Pod greedy = running("greedy");
     running("neighbour");
 
-    gpus.load(0, 50, 9000);
+    gpus.load(0, 10, 1000);
     gpus.process(0, pid(greedy), USED_MIB, 40);
     Await.until(
         "the container's use",

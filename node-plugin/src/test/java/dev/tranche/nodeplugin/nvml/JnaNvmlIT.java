@@ -248,6 +248,20 @@ class JnaNvmlIT {
   }
 
   @Test
+  void useOfARealProcess_isItsGpus_untilItEnds() throws Exception {
+    Process sleep = new ProcessBuilder("sleep", "60").start();
+    fake.state(
+        gpu(0, "used_mib=64 sm=80"),
+        "process gpu=0 pid=%d used_mib=512 sm=30 real=1".formatted(sleep.pid()));
+    try (Nvml nvml = JnaNvml.open(fake.root())) {
+      assertThat(nvml.read(0)).isEqualTo(new GpuReading(576L << 20, 100, 1));
+      sleep.destroyForcibly().waitFor();
+      assertThat(nvml.read(0)).isEqualTo(new GpuReading(64L << 20, 80, 0));
+      assertThat(nvml.processes(0)).isEmpty();
+    }
+  }
+
+  @Test
   void processes_ofAMigDevice_areItsOwn() throws Exception {
     fake.state(
         gpu(0, "mig=1"),
