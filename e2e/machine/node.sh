@@ -1,8 +1,9 @@
 #!/bin/sh
-# node.sh FOLDER [DRIVER]: in new namespaces, makes FOLDER/root the root and becomes the node. With DRIVER, a version, NVML is simulated.
+# node.sh FOLDER GROUP [DRIVER]: in new namespaces, makes FOLDER/root the root and becomes the node of the cgroup GROUP. With DRIVER, NVML is simulated.
 set -eu
 files=$1
-simulated=${2:-}
+group=$2
+simulated=${3:-}
 root=$files/root
 name=gpu-node
 address=10.41.0.2
@@ -96,4 +97,4 @@ if [ -n "$simulated" ]; then
   sleep 1
 fi
 exec /usr/local/bin/k3s server --node-name=$name --node-ip=$address \
-  --kubelet-arg=node-status-update-frequency=1s --kubelet-arg=sync-frequency=10s --kubelet-arg=cgroup-root=/tranche-demo
+  --kubelet-arg=node-status-update-frequency=1s --kubelet-arg=sync-frequency=10s --kubelet-arg="cgroup-root=/$group"

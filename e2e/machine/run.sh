@@ -11,7 +11,7 @@ busybox=$here/busybox
 files=$here/files
 root=$files/root
 state=$here/state
-group=tranche-demo
+group=tranche-demo-$(stat -c %i "$here") # Of this folder alone, under each of its paths.
 kubeconfig=/etc/rancher/k3s/k3s.yaml
 share=/usr/local/share/stand-in
 # Where cgroup v2 is: the machine's own, or beside the hierarchies of v1, where only the simulated driver takes it. Empty: nowhere.
@@ -106,7 +106,7 @@ start() {
   echo "starting Kubernetes"
   (
     for folder in $(cgroups); do echo 0 >"$folder/node/cgroup.procs"; done
-    exec setsid "$busybox" unshare --mount --net --uts --ipc "$busybox" sh "$files/node.sh" "$files" "$simulated" >"$state/log" 2>&1 </dev/null
+    exec setsid "$busybox" unshare --mount --net --uts --ipc "$busybox" sh "$files/node.sh" "$files" "$group" "$simulated" >"$state/log" 2>&1 </dev/null
   ) &
   echo $! >"$state/pid"
   until grep -q "sync successful" "$state/log" 2>/dev/null; do

@@ -63,11 +63,6 @@ public final class Cluster implements AutoCloseable {
     return new Builder();
   }
 
-  /** Removes a cluster by its name, also one that an earlier process left running. */
-  public static void remove(String name) {
-    Engine.remove(name);
-  }
-
   /** Returns the administrator's kubeconfig, for use on this machine. */
   public String kubeconfigYaml() {
     return server.getKubeConfigYaml();
@@ -75,10 +70,6 @@ public final class Cluster implements AutoCloseable {
 
   public KubernetesClient client() {
     return client;
-  }
-
-  public String name() {
-    return plan.name;
   }
 
   /** The server's name first. */
@@ -134,7 +125,7 @@ public final class Cluster implements AutoCloseable {
   public void close() {
     client.close();
     if (!plan.kept) {
-      remove(plan.name);
+      Engine.remove(plan.name);
     }
   }
 
@@ -246,7 +237,7 @@ public final class Cluster implements AutoCloseable {
         nodes.entrySet().stream()
             .map(node -> "=== node " + node.getKey() + "\n" + lastLogLines(node.getValue()))
             .collect(Collectors.joining("\n"));
-    remove(plan.name);
+    Engine.remove(plan.name);
     return new ClusterException("the cluster did not start: " + reasons + "\n" + logs, cause);
   }
 
@@ -313,7 +304,7 @@ public final class Cluster implements AutoCloseable {
       return this;
     }
 
-    /** Lets the cluster outlive {@link Cluster#close} and this process: {@link Cluster#remove}. */
+    /** Lets the cluster outlive {@link Cluster#close} and this process. */
     public Builder keepRunning() {
       kept = true;
       return this;

@@ -85,7 +85,7 @@ public final class Demo {
             // Tenants see their own.
             "extender.api.aggregated.enabled",
             true);
-    return new Tranche.Plan("demo", folder, nodes, Demo::makeBusy, values, true, Demo::printStep);
+    return new Tranche.Plan(folder, nodes, Demo::makeBusy, values, true, Demo::printStep);
   }
 
   private static void makeBusy(Map<String, NodeGpus> nodes) {

@@ -40,7 +40,8 @@ public final class Tranche implements AutoCloseable {
   private final @Nullable ExistingScheduler existing;
 
   /**
-   * @param folder the folder for the nodes' drivers and sockets, which only this cluster uses
+   * @param folder the folder for the nodes' drivers and sockets, which only this cluster uses; it
+   *     names the cluster
    * @param nodes the GPUs of each node, the server first
    * @param busy makes GPUs busy before anything measures them, since a mean begins with its first
    *     reading
@@ -51,13 +52,21 @@ public final class Tranche implements AutoCloseable {
    * @param progress is called with each step
    */
   public record Plan(
-      String name,
       Path folder,
       Map<String, List<Model>> nodes,
       Consumer<Map<String, NodeGpus>> busy,
       Map<String, Object> values,
       boolean kept,
       Consumer<String> progress) {
+    /**
+     * The same for each run of a checkout, so that one removes what another left behind, and not
+     * that of another checkout. {@code ./demo} finds its own from everywhere.
+     */
+    String clusterName() {
+      String name = String.valueOf(folder.getFileName());
+      return kept ? name : name + "-" + Integer.toHexString(folder.hashCode());
+    }
+
     private String kubeletRoot() {
       return String.valueOf(values.getOrDefault(KUBELET_ROOT, "/var/lib/kubelet"));
     }
@@ -97,7 +106,7 @@ public final class Tranche implements AutoCloseable {
     plan.progress().accept("starting " + plan.nodes().size() + " nodes");
     var gpus = new LinkedHashMap<String, NodeGpus>();
     builder
-        .name(plan.name())
+        .name(plan.clusterName())
         .imageTar(TestImages.busybox())
         .imageTar(TestImages.kubeScheduler())
         .imageTar(artifacts.imageTar())

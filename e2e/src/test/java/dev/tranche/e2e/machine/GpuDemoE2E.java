@@ -121,7 +121,8 @@ class GpuDemoE2E {
 
   private static void assertNothingIsLeft() throws IOException {
     assertThat(Shell.output("grep gpu-demo /proc/mounts || true")).isEmpty();
-    assertThat(Shell.output("find /sys/fs/cgroup -name tranche-demo")).isEmpty();
+    String inode = Shell.run(ROOT, "stat -c %i target/gpu-demo").orFail().strip();
+    assertThat(Shell.output("find /sys/fs/cgroup -name tranche-demo-" + inode)).isEmpty();
     assertThat(Shell.output("pgrep -f '[g]pu-demo/files|[g]pu-load --' || true")).isEmpty();
     assertThat(Shell.output("(iptables-save; ip -o link) 2>&1 | grep -E 'KUBE-|eth0-peer' || true"))
         .isEmpty();

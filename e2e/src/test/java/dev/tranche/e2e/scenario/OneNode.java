@@ -51,7 +51,6 @@ final class OneNode implements AutoCloseable {
       Cluster.Builder cluster) {
     var plan =
         new Tranche.Plan(
-            name,
             ROOT.resolve("target").resolve(name),
             Map.of(NODE, models),
             gpus -> gpus.values().forEach(adjust),

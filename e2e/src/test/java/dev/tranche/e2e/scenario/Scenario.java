@@ -67,7 +67,6 @@ abstract class Scenario {
       }
       var plan =
           new Tranche.Plan(
-              "scenarios",
               ROOT.resolve("target/scenarios"),
               nodes,
               // As Hopper and newer; the others have none.

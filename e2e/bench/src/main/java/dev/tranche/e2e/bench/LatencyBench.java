@@ -49,7 +49,6 @@ final class LatencyBench {
     }
     var plan =
         new Tranche.Plan(
-            "latency",
             artifacts.root().resolve("target/latency"),
             nodes,
             gpus -> {},

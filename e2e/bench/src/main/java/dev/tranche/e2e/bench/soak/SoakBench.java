@@ -76,7 +76,6 @@ public final class SoakBench {
     }
     var plan =
         new Tranche.Plan(
-            "soak",
             artifacts.root().resolve("target/soak"),
             nodes,
             gpus -> {},
