@@ -55,6 +55,10 @@ public final class ChildProcess implements AutoCloseable {
     }
   }
 
+  public long pid() {
+    return process.pid();
+  }
+
   public Instant startedAt() {
     return process.info().startInstant().orElseThrow();
   }

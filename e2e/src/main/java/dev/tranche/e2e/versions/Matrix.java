@@ -4,9 +4,10 @@ import dev.tranche.e2e.cluster.KubernetesVersion;
 import dev.tranche.e2e.install.Artifacts;
 import dev.tranche.process.Sha256;
 import java.io.IOException;
-import java.io.InputStream;
+import java.io.OutputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.security.DigestInputStream;
 import java.security.MessageDigest;
 import java.time.LocalDate;
 import java.time.ZoneOffset;
@@ -69,12 +70,9 @@ public final class Matrix {
   /** Returns the SHA-256 of the programs, one after the other. */
   static String digest(Path folder) throws IOException {
     MessageDigest digest = Sha256.digest();
-    byte[] buffer = new byte[1 << 20];
     for (String program : PROGRAMS) {
-      try (InputStream in = Files.newInputStream(folder.resolve(program))) {
-        for (int read = in.read(buffer); read >= 0; read = in.read(buffer)) {
-          digest.update(buffer, 0, read);
-        }
+      try (var in = new DigestInputStream(Files.newInputStream(folder.resolve(program)), digest)) {
+        in.transferTo(OutputStream.nullOutputStream());
       }
     }
     return HexFormat.of().formatHex(digest.digest());

@@ -75,7 +75,8 @@ final class PluginBench {
         if (registered == null || ids == null) {
           throw new IllegalStateException(Shell.docker("logs", container));
         }
-        Proc proc = Proc.of(Shell.docker("inspect", "--format={{.State.Pid}}", container));
+        String pid = Shell.docker("inspect", "--format={{.State.Pid}}", container);
+        Proc proc = new Proc(Long.parseLong(pid));
         figures.add(ms("plugin.start_ms", startedAt(container), registered));
         Thread.sleep(IDLE);
         figures.add(new Figure("plugin.pss_mb", proc.pssMb(), "MB"));

@@ -5,6 +5,8 @@ import dev.tranche.e2e.bench.webhook.FakeApi;
 import dev.tranche.e2e.bench.webhook.ReviewBodies;
 import dev.tranche.e2e.bench.webhook.TlsPost;
 import dev.tranche.e2e.install.Artifacts;
+import dev.tranche.e2e.install.Await;
+import dev.tranche.e2e.plane.ChildProcess;
 import dev.tranche.e2e.plane.ControlPlane;
 import io.vertx.core.http.HttpServerOptions;
 import java.io.IOException;
@@ -19,6 +21,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.Supplier;
 import java.util.stream.DoubleStream;
 import java.util.stream.Stream;
 import javax.net.ssl.SSLContext;
@@ -62,17 +65,10 @@ final class WebhookBench {
     int ready = ControlPlane.freePort();
     Path log = Files.createTempFile("tranche-webhook", ".log");
     pinToOtherCores();
-    try (var api = new FakeApi(new HttpServerOptions(), 0)) {
-      Process process = start(artifacts, "http://127.0.0.1:" + api.port(), port, ready, log);
-      try {
-        var bench =
-            new WebhookBench(
-                TlsPost.trusting(awaitAuthority(api, process, log)), port, quick ? 3 : 10);
-        return bench.measure(Proc.of(String.valueOf(process.pid())));
-      } finally {
-        process.destroy();
-        process.waitFor(20, TimeUnit.SECONDS);
-      }
+    try (var api = new FakeApi(new HttpServerOptions(), 0);
+        var process = start(artifacts, "http://127.0.0.1:" + api.port(), port, ready, log)) {
+      var tls = TlsPost.trusting(awaitAuthority(api, process));
+      return new WebhookBench(tls, port, quick ? 3 : 10).measure(new Proc(process.pid()));
     }
   }
 
@@ -199,8 +195,8 @@ final class WebhookBench {
     }
   }
 
-  private static Process start(Artifacts artifacts, String api, int port, int metricsPort, Path log)
-      throws IOException {
+  private static ChildProcess start(
+      Artifacts artifacts, String api, int port, int metricsPort, Path log) throws IOException {
     var command = new ArrayList<String>();
     if (CORES > 1) {
       command.addAll(List.of(TASKSET, "-c", "0"));
@@ -212,24 +208,22 @@ final class WebhookBench {
             "--listen-address=127.0.0.1:" + port,
             "--metrics-address=127.0.0.1:" + metricsPort,
             "--drain-delay=0s"));
-    var builder =
-        new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(log.toFile());
-    builder.environment().put("KUBERNETES_MASTER", api);
-    ImageFiles.environment(artifacts.root()).forEach(builder.environment()::put);
-    return builder.start();
+    var environment = ImageFiles.environment(artifacts.root());
+    environment.put("KUBERNETES_MASTER", api);
+    return ChildProcess.start(log, command, environment);
   }
 
-  private static byte[] awaitAuthority(FakeApi api, Process process, Path log) throws Exception {
-    long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(60);
-    while (System.nanoTime() < end && process.isAlive()) {
-      byte[] authority = api.secret("tranche", "tranche-extender-tls", "ca.crt");
-      if (authority.length > 0) {
-        // The webhook writes its Secrets before it opens its socket.
-        Thread.sleep(3_000);
-        return authority;
-      }
-      Thread.sleep(50);
-    }
-    throw new IllegalStateException(Files.readString(log));
+  private static byte[] awaitAuthority(FakeApi api, ChildProcess process) throws Exception {
+    Supplier<byte[]> authority = () -> api.secret("tranche", "tranche-extender-tls", "ca.crt");
+    Await.until(
+        "the webhook's Secrets",
+        60,
+        () -> {
+          process.requireAlive();
+          return authority.get().length > 0;
+        });
+    // The webhook writes its Secrets before it opens its socket.
+    Thread.sleep(3_000);
+    return authority.get();
   }
 }

@@ -7,6 +7,7 @@ import dev.tranche.api.node.Health;
 import dev.tranche.api.node.SharingStrategy;
 import dev.tranche.e2e.bench.plane.ClusterObjects;
 import io.fabric8.kubernetes.client.KubernetesClient;
+import io.vertx.core.json.JsonObject;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -46,35 +47,27 @@ public record TraceObjects(Trace trace, int replicas) {
     String gpus =
         pod.gpus() == 0 ? "" : ",\"%s\":\"%d\"".formatted(Names.RESOURCE, pod.gpus() * share(pod));
     return """
-    {"apiVersion":"v1","kind":"Pod","metadata":{"name":"%s","annotations":{%s}},
+    {"apiVersion":"v1","kind":"Pod","metadata":{"name":"%s","annotations":%s},
     "spec":{"terminationGracePeriodSeconds":0,"containers":[{"name":"main","image":"registry.example.com/main:v1",
     "resources":{"requests":{"cpu":"%dm","memory":"%dMi"%s},"limits":{%s}}}]}}
     """
         .formatted(
             name,
-            pod.gpus() == 0 ? "" : annotations(pod),
+            pod.gpus() == 0 ? "{}" : annotations(pod).encode(),
             pod.cpuMilli(),
             pod.memoryMib(),
             gpus,
             gpus.isEmpty() ? "" : gpus.substring(1));
   }
 
-  private String annotations(Trace.Pod pod) {
-    var annotations = new LinkedHashMap<String, String>();
-    annotations.put(Names.GPU_FRACTION, "0." + "%03d".formatted(pod.gpuMilli() % 1_000));
-    if (pod.gpuMilli() == 1_000) {
-      annotations.put(Names.GPU_FRACTION, "1");
-    }
-    annotations.put(Names.GPU_COUNT, Integer.toString(pod.gpus()));
-    annotations.put(Names.REPLICAS_PER_GPU, Integer.toString(replicas));
-    if (!pod.models().isEmpty()) {
-      annotations.put(Names.GPU_MODEL, pod.models());
-    }
-    return String.join(
-        ",",
-        annotations.entrySet().stream()
-            .map(e -> "\"%s\":\"%s\"".formatted(e.getKey(), e.getValue()))
-            .toList());
+  private JsonObject annotations(Trace.Pod pod) {
+    String fraction = pod.gpuMilli() == 1_000 ? "1" : "0.%03d".formatted(pod.gpuMilli());
+    var annotations =
+        JsonObject.of(
+            Names.GPU_FRACTION, fraction,
+            Names.GPU_COUNT, Integer.toString(pod.gpus()),
+            Names.REPLICAS_PER_GPU, Integer.toString(replicas));
+    return pod.models().isEmpty() ? annotations : annotations.put(Names.GPU_MODEL, pod.models());
   }
 
   /** What the plugins of the nodes report. */

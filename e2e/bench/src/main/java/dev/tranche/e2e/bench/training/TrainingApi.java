@@ -127,32 +127,25 @@ final class TrainingApi {
     return object("Secret", "v1")
         .put(
             "metadata",
-            new JsonObject()
-                .put("name", "tranche-extender-tls")
-                .put("namespace", namespace)
+            JsonObject.of("name", "tranche-extender-tls", "namespace", namespace)
                 .put("uid", "secret-uid")
                 .put("resourceVersion", "1"))
         .put(
             "data",
-            new JsonObject()
-                .put("tls.crt", encoder.encodeToString(certificate.getCertValue().getBytes()))
-                .put("tls.key", encoder.encodeToString(certificate.getKeyValue().getBytes())));
+            JsonObject.of(
+                "tls.crt", encoder.encodeToString(certificate.getCertValue().getBytes()),
+                "tls.key", encoder.encodeToString(certificate.getKeyValue().getBytes())));
   }
 
   private JsonObject review(JsonObject review) {
     JsonObject spec = review.getJsonObject("spec");
-    var extra =
-        new JsonObject()
-            .put(
-                "authentication.kubernetes.io/node-name",
-                new JsonArray().add(spec.getString("token")));
+    var node = JsonArray.of(spec.getString("token"));
     var user =
-        new JsonObject().put("username", "system:serviceaccount:" + account).put("extra", extra);
+        JsonObject.of("username", "system:serviceaccount:" + account)
+            .put("extra", JsonObject.of("authentication.kubernetes.io/node-name", node));
     return review.put(
         "status",
-        new JsonObject()
-            .put("authenticated", true)
-            .put("audiences", spec.getJsonArray("audiences"))
+        JsonObject.of("authenticated", true, "audiences", spec.getJsonArray("audiences"))
             .put("user", user));
   }
 
@@ -162,7 +155,6 @@ final class TrainingApi {
   private static JsonObject token(JsonObject request) {
     String node = request.getJsonObject("spec").getJsonObject("boundObjectRef").getString("name");
     return request.put(
-        "status",
-        new JsonObject().put("token", node).put("expirationTimestamp", "2100-01-01T00:00:00Z"));
+        "status", JsonObject.of("token", node, "expirationTimestamp", "2100-01-01T00:00:00Z"));
   }
 }

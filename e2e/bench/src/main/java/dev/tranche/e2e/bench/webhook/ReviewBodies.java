@@ -1,6 +1,7 @@
 package dev.tranche.e2e.bench.webhook;
 
-import com.fasterxml.jackson.core.JsonProcessingException;
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
@@ -29,7 +30,7 @@ public final class ReviewBodies {
   /** Grows a pod until its review has the size. */
   private static byte[] review(int bytesMin, boolean fraction) {
     return Stream.iterate(1, n -> n + 1)
-        .map(n -> bytes(review(fraction, n)))
+        .map(n -> review(fraction, n).toString().getBytes(UTF_8))
         .filter(b -> b.length >= bytesMin)
         .findFirst()
         .orElseThrow();
@@ -106,13 +107,5 @@ public final class ReviewBodies {
         .put("name", "kube-api-access-x7x2b")
         .put("mountPath", "/var/run/secrets/kubernetes.io/serviceaccount")
         .put("readOnly", true);
-  }
-
-  private static byte[] bytes(ObjectNode review) {
-    try {
-      return JSON.writeValueAsBytes(review);
-    } catch (JsonProcessingException impossible) {
-      throw new IllegalStateException("writing a JSON tree", impossible);
-    }
   }
 }
