@@ -242,25 +242,18 @@ final class ExtenderReaderTest {
         .isEqualTo(new NodeNeeds(1_050, 51 << 20, 0, false));
   }
 
+  /** kube-scheduler counts the larger of what a pod requests and what it still has. */
   @ParameterizedTest
-  @CsvSource(
-      delimiter = ';',
-      value = {
-        "false; \"resources\": {\"requests\": {\"cpu\": \"1500m\"}}",
-        "false; \"allocatedResources\": {\"cpu\": \"1.5\"}",
-        "false; \"allocatedResources\": {\"nvidia.com/gpu\": \"3\"}",
-        "true; \"resources\": {\"requests\": {\"cpu\": \"4\"}}",
-        "true; \"allocatedResources\": {\"memory\": \"1Ki\"}",
-      })
-  void needs_ofAPodThatIsBeingResized_areNotItsRequests(boolean constrained, String field)
+  @CsvSource({"Ready, false", "PodResizePending, true", "PodResizeInProgress, true"})
+  void needs_ofAPodThatIsBeingResized_areNotItsRequests(String condition, boolean constrained)
       throws Exception {
     String json =
         """
         {"Pod": {"metadata": {"name": "p", "namespace": "n", "uid": "u"}, "spec": {"containers": [
           {"name": "a", "resources": {"limits": {"nvidia.com/gpu": "1"}, "requests": {"nvidia.com/gpu": "1",
-            "cpu": "1500m", "memory": "2Ki"}}}]}, "status": {"containerStatuses": [{"name": "a", FIELD}]}}}
+            "cpu": "1500m", "memory": "2Ki"}}}]}, "status": {"conditions": [{"type": "%s"}]}}}
         """;
-    byte[] body = json.replace("FIELD", field).getBytes(StandardCharsets.UTF_8);
+    byte[] body = json.formatted(condition).getBytes(StandardCharsets.UTF_8);
     assertThat(reader.preemption(body).pod().orElseThrow().preemption().needs())
         .isEqualTo(new NodeNeeds(1_500, 2_048, 0, constrained));
   }

@@ -6,7 +6,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.tranche.extender.ledger.PodFields;
 import dev.tranche.extender.ledger.SchedulerVerdict;
 import dev.tranche.extender.preempt.Budget;
-import dev.tranche.extender.score.packing.HostRequest;
 import dev.tranche.extender.watch.PodGroupReader.PodGroup;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
@@ -20,8 +19,6 @@ import java.util.Map;
 import java.util.Set;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.CsvSource;
 
 /** Two of the lists are as a real API server (1.34.4) sent them. */
 final class ResourceKindTest {
@@ -155,28 +152,6 @@ final class ResourceKindTest {
     assertThat(pending.scheduler().nodes()).isEqualTo(Map.of(SchedulerVerdict.Blocker.GPUS, 1));
     var bound = only(pods, pod.replace("NODE", "\"nodeName\":\"a\",")).facts().orElseThrow();
     assertThat(bound.scheduler()).isEqualTo(SchedulerVerdict.NONE);
-  }
-
-  /** Under policy packed, pods without GPUs count too. */
-  @ParameterizedTest
-  @CsvSource(
-      delimiter = ';',
-      value = {
-        "1000; 0; \"resources\": {}",
-        "8000; 0; \"resources\": {\"requests\": {\"cpu\": \"8\"}}",
-        "1000; 1024; \"allocatedResources\": {\"memory\": \"1Gi\"}",
-        "1000; 0; \"resources\": {\"requests\": {\"cpu\": \"500m\"}}"
-      })
-  void hostRequest_ofAPodThatIsBeingResized_isTheLargerOfWhatItRequestsAndHas(
-      long cpuMilli, long memoryMib, String has) throws Exception {
-    String pod =
-        """
-        {"metadata":{"name":"p","namespace":"ns","uid":"u"},
-         "spec":{"containers":[{"name":"c","resources":{"requests":{"cpu":"1"}}}]},
-         "status":{"containerStatuses":[{"name":"c",HAS}]}}
-        """;
-    assertThat(only(PodReader.kind(RESOURCES, true), pod.replace("HAS", has)).host())
-        .isEqualTo(new HostRequest(cpuMilli, memoryMib));
   }
 
   @Test

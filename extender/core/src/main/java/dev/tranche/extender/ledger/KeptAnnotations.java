@@ -18,23 +18,23 @@ final class KeptAnnotations {
 
   private static final int VALUE_CHARS_MAX = RequestBounds.VALUE_CHARS_MAX;
 
-  /** The most characters of each value. */
-  private static final Map<String, Integer> CHARS_MAX =
-      Map.ofEntries(
-          Map.entry(Names.GPU, LIST_CHARS_MAX),
-          Map.entry(Names.GRANTED_REPLICAS, LIST_CHARS_MAX),
-          Map.entry(Names.GPUS_REQUESTED, LIST_CHARS_MAX),
-          Map.entry(Names.GRANTED_FRACTION, LIST_CHARS_MAX),
-          Map.entry(Names.GPU_MODEL, RequestBounds.ALLOW_LIST_CHARS_MAX),
-          Map.entry(Names.GPU_UUID, RequestBounds.ALLOW_LIST_CHARS_MAX),
-          Map.entry(Names.GPU_CONTAINER, VALUE_CHARS_MAX),
-          Map.entry(Names.GPU_COUNT, VALUE_CHARS_MAX),
-          Map.entry(Names.GPU_FRACTION, VALUE_CHARS_MAX),
-          Map.entry(Names.GPU_MEMORY, VALUE_CHARS_MAX),
-          Map.entry(Names.GPU_MEMORY_LIMIT, VALUE_CHARS_MAX),
-          Map.entry(Names.GPU_PLACEMENT, VALUE_CHARS_MAX),
-          Map.entry(Names.REPLICAS_PER_GPU, VALUE_CHARS_MAX),
-          Map.entry(Names.SERVED_BY, VALUE_CHARS_MAX));
+  /** By the most characters of a value. */
+  private static final Map<Integer, List<String>> OF_POD =
+      Map.of(
+          LIST_CHARS_MAX,
+          List.of(Names.GPU, Names.GRANTED_REPLICAS, Names.GPUS_REQUESTED, Names.GRANTED_FRACTION),
+          RequestBounds.ALLOW_LIST_CHARS_MAX,
+          List.of(Names.GPU_MODEL, Names.GPU_UUID),
+          VALUE_CHARS_MAX,
+          List.of(
+              Names.GPU_CONTAINER,
+              Names.GPU_COUNT,
+              Names.GPU_FRACTION,
+              Names.GPU_MEMORY,
+              Names.GPU_MEMORY_LIMIT,
+              Names.GPU_PLACEMENT,
+              Names.REPLICAS_PER_GPU,
+              Names.SERVED_BY));
 
   private static final List<String> OF_CONTAINER =
       List.of(Names.GPU_FRACTION_OF, Names.GPU_MEMORY_OF, Names.GPU_MEMORY_LIMIT_OF);
@@ -45,11 +45,6 @@ final class KeptAnnotations {
    * @param complete whether no value was left out because it is longer than admission allows
    */
   record Kept(Map<String, String> annotations, boolean complete) {}
-
-  /** Returns whether Tranche reads an annotation of that key. */
-  static boolean reads(String key) {
-    return CHARS_MAX.containsKey(key) || OF_CONTAINER.stream().anyMatch(key::startsWith);
-  }
 
   /**
    * Returns the annotations to keep.
@@ -62,8 +57,10 @@ final class KeptAnnotations {
     }
     var kept = new HashMap<String, String>();
     boolean fits = true;
-    for (Map.Entry<String, Integer> known : CHARS_MAX.entrySet()) {
-      fits &= keep(known.getKey(), known.getValue(), all, kept);
+    for (Map.Entry<Integer, List<String>> keys : OF_POD.entrySet()) {
+      for (String key : keys.getValue()) {
+        fits &= keep(key, keys.getKey(), all, kept);
+      }
     }
     for (Demand.Request request : requests) {
       for (String prefix : OF_CONTAINER) {

@@ -47,20 +47,6 @@ public record NodeNeeds(long cpuMilli, long memoryBytes, long storageBytes, bool
         others || unreadable);
   }
 
-  /** Returns whether a container has another amount of something than it requests. */
-  static boolean differ(Map<String, String> requests, Map<String, String> has) {
-    return has.keySet().stream()
-        .filter(COUNTED::contains)
-        .anyMatch(
-            resource -> {
-              Optional<BigDecimal> requested = number(requests, resource);
-              Optional<BigDecimal> given = number(has, resource);
-              return requested.isEmpty()
-                  || given.isEmpty()
-                  || requested.get().compareTo(given.get()) != 0;
-            });
-  }
-
   private static Optional<BigDecimal> number(Map<String, String> requests, String resource) {
     return Quantity.number(requests.getOrDefault(resource, "0"));
   }

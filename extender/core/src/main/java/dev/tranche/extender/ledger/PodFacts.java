@@ -4,6 +4,7 @@ import dev.tranche.api.AllowList;
 import dev.tranche.api.Demand;
 import dev.tranche.api.LimitRequest;
 import dev.tranche.api.Names;
+import dev.tranche.api.Quantity;
 import dev.tranche.api.RequestBounds;
 import dev.tranche.extender.placement.GpuRequest;
 import java.util.HashMap;
@@ -165,20 +166,9 @@ public record PodFacts(
 
   /** Returns the R that the webhook has written on the pod; empty for a plain request. */
   public OptionalInt stampedReplicas() {
-    String stamp = annotations.get(Names.REPLICAS_PER_GPU);
-    if (stamp == null || stamp.length() > REPLICAS_DIGITS_MAX || stamp.startsWith("0")) {
-      return OptionalInt.empty();
-    }
-    // By hand: tens of thousands are read at once.
-    int replicas = 0;
-    for (int i = 0; i < stamp.length(); i++) {
-      int digit = stamp.charAt(i) - '0';
-      if (digit < 0 || digit > 9) {
-        return OptionalInt.empty();
-      }
-      replicas = 10 * replicas + digit;
-    }
-    return stamp.isEmpty()
+    String stamp = annotations.getOrDefault(Names.REPLICAS_PER_GPU, "");
+    int replicas = stamp.length() > REPLICAS_DIGITS_MAX ? 0 : Quantity.positive(stamp);
+    return replicas == 0
         ? OptionalInt.empty()
         : OptionalInt.of(Math.min(RequestBounds.REPLICAS_MAX, replicas));
   }

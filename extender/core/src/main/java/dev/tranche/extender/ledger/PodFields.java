@@ -80,25 +80,11 @@ public record PodFields(Metadata metadata, Spec spec, Status status) {
   record Port(int hostPort) {}
 
   record Status(
-      String phase,
-      String startTime,
-      String nominatedNodeName,
-      List<Condition> conditions,
-      List<ContainerStatus> containerStatuses,
-      List<ContainerStatus> initContainerStatuses) {
-    static final Status NONE = new Status("", "", "", List.of(), List.of(), List.of());
+      String phase, String startTime, String nominatedNodeName, List<Condition> conditions) {
+    static final Status NONE = new Status("", "", "", List.of());
   }
 
   record Condition(String type, String status, String reason, String message) {}
-
-  record ContainerStatus(
-      String name, Map<String, String> allocatedResources, @Nullable Resources resources) {
-    List<Map<String, String>> grants() {
-      return resources == null
-          ? List.of(allocatedResources)
-          : List.of(allocatedResources, resources.requests);
-    }
-  }
 
   record Container(String name, String restartPolicy, Resources resources, List<Port> ports) {
     Container {

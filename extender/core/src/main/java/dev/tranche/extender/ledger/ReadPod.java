@@ -10,23 +10,17 @@ import dev.tranche.extender.score.packing.HostRequest;
 import java.time.Instant;
 import java.time.format.DateTimeParseException;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.BinaryOperator;
 import java.util.function.Function;
-import java.util.regex.Pattern;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** What decisions need of a Pod's fields; each is computed on call, since it is rarely needed. */
 public final class ReadPod {
   /** A request above the bound counts as this many replicas, which no node has. */
   private static final int ABOVE_BOUND = RequestBounds.REPLICAS_MAX + 1;
-
-  /** Nearly all quantities of a GPU resource; the rest is parsed at length. */
-  private static final Pattern DIGITS = Pattern.compile("\\d{1,4}");
 
   private static final KeptAnnotations.Kept NOTHING_KEPT =
       new KeptAnnotations.Kept(Map.of(), false);
@@ -37,32 +31,12 @@ public final class ReadPod {
   private final List<Container> inits;
   private final List<Container> apps;
 
-  /** Only those that Tranche reads. */
-  private final Map<String, String> annotations;
-
-  /**
-   * What the kubelet has given to running containers of CPU, memory and storage, by their names.
-   * While a resize is under way, that differs from what they request.
-   */
-  private final Map<String, List<Map<String, String>>> granted = new HashMap<>();
-
   ReadPod(PodFields pod) {
     metadata = pod.metadata();
     spec = pod.spec();
     status = pod.status();
     inits = spec.initContainers();
     apps = spec.containers();
-    annotations = new HashMap<>(metadata.annotations());
-    annotations.keySet().removeIf(key -> !KeptAnnotations.reads(key));
-    for (var each : List.of(status.containerStatuses(), status.initContainerStatuses())) {
-      each.forEach(container -> container.grants().forEach(has -> grant(container.name(), has)));
-    }
-  }
-
-  private void grant(String container, Map<String, String> resources) {
-    if (!resources.isEmpty()) {
-      granted.computeIfAbsent(container, name -> new ArrayList<>(1)).add(resources);
-    }
   }
 
   /** {@code namespace/name}. */
@@ -81,7 +55,7 @@ public final class ReadPod {
   /** Returns what the pod requests beside GPUs. */
   public HostRequest host() {
     return sum(
-        this::host,
+        container -> HostRequest.of(container.resources().requests()),
         HostRequest.NONE,
         HostRequest.of(spec.overhead()),
         HostRequest::plus,
@@ -114,30 +88,18 @@ public final class ReadPod {
     return plus.apply(max.apply(sum, peak), overhead);
   }
 
-  /** While a resize is under way, a container takes the larger of what it requests and has. */
-  private HostRequest host(Container container) {
-    HostRequest largest = HostRequest.of(container.resources().requests());
-    for (Map<String, String> has : granted.getOrDefault(container.name(), List.of())) {
-      largest = largest.max(HostRequest.of(has));
-    }
-    return largest;
-  }
-
   /**
    * Returns the annotation that requests a share which no webhook has turned into a resource
    * request. Empty if there is none, or if the pod is terminating or has ended.
    */
   public Optional<String> unmetShare(List<String> resources) {
-    if (annotations.isEmpty()) {
-      return Optional.empty();
-    }
-    boolean stamped = annotations.containsKey(Names.REPLICAS_PER_GPU);
-    if (isTerminating()
-        || ended()
-        || (stamped && resources.stream().anyMatch(this::requestsResource))) {
-      return Optional.empty();
-    }
-    return annotations.keySet().stream().filter(Names::requestsShare).sorted().findFirst();
+    Map<String, String> annotations = metadata.annotations();
+    boolean met =
+        annotations.containsKey(Names.REPLICAS_PER_GPU)
+            && resources.stream().anyMatch(this::requestsResource);
+    return met || isTerminating() || ended()
+        ? Optional.empty()
+        : annotations.keySet().stream().filter(Names::requestsShare).sorted().findFirst();
   }
 
   /** Returns whether the pod has ended, successfully or not. */
@@ -180,7 +142,7 @@ public final class ReadPod {
   private PodFacts factsOf(List<String> requested) {
     List<Demand.Request> requests = requests(requested);
     boolean within = withinBounds(requests);
-    var kept = within ? KeptAnnotations.of(annotations, requests) : NOTHING_KEPT;
+    var kept = within ? KeptAnnotations.of(metadata.annotations(), requests) : NOTHING_KEPT;
     // A pod that another scheduler has bound holds what it requests, whatever its annotations say.
     if (!within || (!kept.complete() && node() == null)) {
       // It fits nowhere, and if it is on a node, it counts against each GPU there.
@@ -257,12 +219,7 @@ public final class ReadPod {
 
   /** kube-scheduler counts the larger of what a pod requests and what it still has. */
   private boolean isResizing() {
-    return !granted.isEmpty()
-        && Stream.concat(inits.stream(), apps.stream())
-            .anyMatch(
-                container ->
-                    granted.getOrDefault(container.name(), List.of()).stream()
-                        .anyMatch(has -> NodeNeeds.differ(container.resources().requests(), has)));
+    return status.conditions().stream().anyMatch(each -> each.type().startsWith("PodResize"));
   }
 
   private PreemptionInfo preemption(List<String> gpus) {
@@ -298,13 +255,9 @@ public final class ReadPod {
 
   private static int replicas(Container container, String resource) {
     String limit = container.resources().limits().get(resource);
-    if (limit == null) {
-      return 0;
-    }
-    if (DIGITS.matcher(limit).matches()) {
-      return Integer.parseInt(limit);
-    }
     // A quantity that cannot be read must not count as 0.
-    return (int) Math.min(ABOVE_BOUND, Quantity.parse(limit).orElse(ABOVE_BOUND));
+    return limit == null
+        ? 0
+        : (int) Math.min(ABOVE_BOUND, Quantity.parse(limit).orElse(ABOVE_BOUND));
   }
 }

@@ -77,7 +77,7 @@ final class TestPod {
             List.of(),
             null,
             null);
-    var status = new Status(phase, startTime, "", List.of(), List.of(), List.of());
+    var status = new Status(phase, startTime, "", List.of());
     return new PodFields(metadata, spec, status)
         .read()
         .facts(List.of(Names.RESOURCE))
