@@ -13,7 +13,6 @@ import dev.tranche.extender.snapshot.NodeFit;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.Predicate;
@@ -115,7 +114,7 @@ public final class Explanations {
     keep(new Trace(pod, policy, Instant.now(), kept, fitting.size(), refusals, null));
     if (!fitting.isEmpty()) {
       gangs.invalidate(pod.uid());
-      found(pod, WaitCauses.fits(fitting.getFirst()));
+      found(pod, WaitCauses.notBoundYet(fitting.getFirst().node()));
     }
   }
 
@@ -147,8 +146,8 @@ public final class Explanations {
     boolean ofGang = alone.reason().isOfGpus() || alone.reason() == WaitReason.NOT_BOUND_YET;
     String lacking = ofGang ? gangs.getIfPresent(pod.uid()) : null;
     WaitCause cause = lacking == null ? withPin(pod.uid(), alone) : WaitCauses.gang(lacking);
-    return Objects.requireNonNull(
-        causes.asMap().merge(pod.uid(), cause, (known, now) -> known.equals(now) ? known : now));
+    causes.put(pod.uid(), cause);
+    return cause;
   }
 
   private WaitCause withPin(String uid, WaitCause alone) {

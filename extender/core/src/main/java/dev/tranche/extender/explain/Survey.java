@@ -1,13 +1,12 @@
 package dev.tranche.extender.explain;
 
+import dev.tranche.api.Demand;
 import dev.tranche.extender.placement.GpuView;
 import dev.tranche.extender.placement.Reason;
 import dev.tranche.extender.snapshot.NodeFit;
-import java.util.Collections;
-import java.util.EnumMap;
-import java.util.LinkedHashSet;
+import java.util.Comparator;
+import java.util.EnumSet;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.SortedSet;
@@ -19,40 +18,16 @@ import java.util.stream.Stream;
  * How a pod fits the cluster's GPUs, whatever else keeps it from their nodes.
  *
  * @param known false if no node was looked at
- * @param fitting the nodes whose GPUs fit the pod, in the order in which they were looked at
- * @param refused for each reason, the refused node with the most free on one GPU
- * @param nodes all of them; models and splits are read only for some causes
+ * @param nodes all of them
  */
-public record Survey(
-    boolean known, Set<String> fitting, Map<Reason, NodeFit> refused, List<NodeFit> nodes) {
-  public static final Survey UNKNOWN = of(false, List.of());
+public record Survey(boolean known, List<NodeFit> nodes) {
+  public static final Survey UNKNOWN = new Survey(false, List.of());
 
   /** More are not told apart; their names are long. */
   private static final int MODELS_MAX = 64;
 
   public static Survey of(List<NodeFit> nodes) {
-    return of(true, nodes);
-  }
-
-  private static Survey of(boolean known, List<NodeFit> nodes) {
-    var fitting = new LinkedHashSet<String>();
-    var refused = new EnumMap<Reason, NodeFit>(Reason.class);
-    var most = new EnumMap<Reason, int[]>(Reason.class);
-    for (NodeFit node : nodes) {
-      Reason refusal = node.refusal();
-      if (refusal == null) {
-        fitting.add(node.node());
-      } else {
-        int free = FitErrorText.largestFreeOnOneGpu(node);
-        int[] before = most.computeIfAbsent(refusal, reason -> new int[] {-1});
-        if (free > before[0]) {
-          before[0] = free;
-          refused.put(refusal, node);
-        }
-      }
-    }
-    return new Survey(
-        known, Collections.unmodifiableSet(fitting), Collections.unmodifiableMap(refused), nodes);
+    return new Survey(true, nodes);
   }
 
   /** Returns the models of all GPUs of the resource. */
@@ -91,21 +66,34 @@ public record Survey(
                     .filter(gpu -> gpu.resource().equals(node.request().demand().resource())));
   }
 
-  public boolean fits() {
-    return !fitting.isEmpty();
+  /** Returns what the pod needs; of nodes with several R, by the largest. */
+  Optional<Demand> demand() {
+    return nodes.stream()
+        .map(node -> node.request().demand())
+        .max(Comparator.comparingInt(Demand::replicasPerGpu));
+  }
+
+  boolean fits() {
+    return fitting().isPresent();
+  }
+
+  boolean fitsOn(String node) {
+    return nodes.stream().anyMatch(each -> each.fits() && each.node().equals(node));
+  }
+
+  private Optional<NodeFit> fitting() {
+    return nodes.stream().filter(NodeFit::fits).findFirst();
   }
 
   /** Returns a node whose GPUs fit the pod; empty if there is none. */
   String fittingNode() {
-    return fits() ? fitting.iterator().next() : "";
+    return fitting().map(NodeFit::node).orElse("");
   }
 
   /** Returns a model of that node's GPUs. */
   String fittingModel() {
-    return nodes.stream()
-        .filter(node -> node.node().equals(fittingNode()))
-        .flatMap(node -> node.gpus().stream())
-        .findFirst()
+    return fitting()
+        .flatMap(node -> node.gpus().stream().findFirst())
         .map(GpuView::model)
         .orElse("");
   }
@@ -117,11 +105,14 @@ public record Survey(
    * @param told reasons that kube-scheduler was told; one of them comes before any other
    */
   Optional<Reason> nearest(Set<Reason> told) {
-    return among(told).or(() -> among(refused.keySet()));
+    return among(told).or(() -> among(EnumSet.allOf(Reason.class)));
   }
 
   /** Returns the last of these reasons that some node has. */
   Optional<Reason> among(Set<Reason> reasons) {
-    return refused.keySet().stream().filter(reasons::contains).max(Reason::compareTo);
+    return nodes.stream()
+        .map(NodeFit::refusal)
+        .filter(refusal -> refusal != null && reasons.contains(refusal))
+        .max(Reason::compareTo);
   }
 }

@@ -64,11 +64,6 @@ public final class WaitCauses {
     return new WaitCauses(pod, survey, decided).cause();
   }
 
-  /** Returns why a pod waits that fits some nodes, as filter has just found. */
-  static WaitCause fits(NodeFit node) {
-    return notBoundYet(node.node());
-  }
-
   /**
    * Returns why a pod waits whose gang cannot be placed whole.
    *
@@ -176,7 +171,7 @@ public final class WaitCauses {
               .formatted(node, blockers(Kind.HOST)));
     }
     boolean fitsNow =
-        survey.known() ? survey.fitting().contains(node) : decided.filter(Set::isEmpty).isPresent();
+        survey.known() ? survey.fitsOn(node) : decided.filter(Set::isEmpty).isPresent();
     if (fitsNow) {
       return new WaitCause(
           WaitReason.NOT_BOUND_YET,
@@ -331,8 +326,7 @@ public final class WaitCauses {
   }
 
   private String needs() {
-    NodeFit any = survey.refused().values().stream().findFirst().orElse(null);
-    return "it needs " + (any == null ? share("GPUs") : ShareText.needs(any.request().demand()));
+    return "it needs " + survey.demand().map(ShareText::needs).orElseGet(() -> share("GPUs"));
   }
 
   private WaitCause notAllowed() {
@@ -354,7 +348,7 @@ public final class WaitCauses {
           "Correct %s: kubectl tranche top gpus -o wide lists the uuids."
               .formatted(Names.GPU_UUID));
     }
-    return survey.refused().containsKey(Reason.OTHER_REPLICAS)
+    return survey.among(Set.of(Reason.OTHER_REPLICAS)).isPresent()
         ? otherReplicas()
         : shortage(Reason.NOT_ALLOWED);
   }
@@ -456,7 +450,8 @@ public final class WaitCauses {
         "Wait. If it lasts, check that the pod's schedulerName is that of a running scheduler.");
   }
 
-  private static WaitCause notBoundYet(String node) {
+  /** Returns why a pod waits that fits a node, as filter has just found. */
+  static WaitCause notBoundYet(String node) {
     return new WaitCause(
         WaitReason.NOT_BOUND_YET,
         "GPUs of node %s fit; kube-scheduler has not bound the pod yet".formatted(node),

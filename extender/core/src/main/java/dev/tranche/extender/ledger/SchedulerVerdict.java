@@ -1,15 +1,15 @@
 package dev.tranche.extender.ledger;
 
 import dev.tranche.extender.placement.Reason;
-import java.util.Collections;
 import java.util.EnumMap;
 import java.util.EnumSet;
-import java.util.HashMap;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.Predicate;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /**
  * What kube-scheduler last wrote into a pod's condition {@code PodScheduled}: how many nodes it
@@ -39,11 +39,12 @@ public record SchedulerVerdict(State state, Map<Blocker, Integer> nodes, Set<Rea
 
   private static final Pattern COUNTED = Pattern.compile("(\\d{1,6}) (.*)", Pattern.DOTALL);
   private static final String INSUFFICIENT = "Insufficient ";
-  private static final Map<String, Reason> OURS = ours();
+  private static final Map<String, Reason> OURS =
+      Stream.of(Reason.values())
+          .collect(Collectors.toMap(reason -> reason.sentence, reason -> reason));
 
   private static final Set<Blocker> KNOWN =
-      Collections.unmodifiableSet(
-          EnumSet.of(Blocker.GPUS, Blocker.AFFINITY, Blocker.TAINTS, Blocker.CORDONED));
+      EnumSet.of(Blocker.GPUS, Blocker.AFFINITY, Blocker.TAINTS, Blocker.CORDONED);
 
   /** What kube-scheduler did with the pod. */
   public enum State {
@@ -84,19 +85,6 @@ public record SchedulerVerdict(State state, Map<Blocker, Integer> nodes, Set<Rea
     GPUS,
     HOST,
     NODE
-  }
-
-  public SchedulerVerdict {
-    nodes = Collections.unmodifiableMap(nodes);
-    refusals = Collections.unmodifiableSet(refusals);
-  }
-
-  private static Map<String, Reason> ours() {
-    var reasons = new HashMap<String, Reason>();
-    for (Reason reason : Reason.values()) {
-      reasons.put(reason.sentence, reason);
-    }
-    return Map.copyOf(reasons);
   }
 
   /**
