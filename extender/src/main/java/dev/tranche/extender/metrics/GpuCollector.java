@@ -89,7 +89,7 @@ public final class GpuCollector implements MultiCollector {
                   of -> of.getValue()));
 
   private final BooleanSupplier allSeries;
-  private volatile Latest latest = new Latest(new Inspection(List.of(), Map.of()), true);
+  private volatile Latest latest = new Latest(Inspection.NONE, true);
 
   /**
    * @param allSeries whether to show all series of each GPU. For 40,000 GPUs they are 240,000, so

@@ -1,7 +1,7 @@
 package dev.tranche.extender.explain;
 
-import dev.tranche.extender.ledger.CamelCase;
 import dev.tranche.extender.ledger.Hold;
+import dev.tranche.extender.ledger.Hold.Stage;
 import dev.tranche.extender.ledger.Limited;
 import dev.tranche.extender.ledger.NodeView.Availability;
 import dev.tranche.extender.ledger.PodFacts;
@@ -19,27 +19,8 @@ import java.util.Map;
  */
 public record Inspection(
     List<Node> nodes, Map<Stage, Integer> holdsByStage, List<PodFacts> pods, Instant at) {
-  /** How far a hold is. */
-  public enum Stage {
-    TENTATIVE,
-    BINDING,
-    BOUND,
-    CONFIRMED;
-
-    public static Stage of(Hold hold) {
-      return hold.confirmed() ? CONFIRMED : valueOf(hold.stage().name());
-    }
-
-    /** Returns it as the API names it. */
-    @Override
-    public String toString() {
-      return CamelCase.of(this);
-    }
-  }
-
-  public Inspection(List<Node> nodes, Map<Stage, Integer> holdsByStage) {
-    this(nodes, holdsByStage, List.of(), Instant.EPOCH);
-  }
+  public static final Inspection NONE =
+      new Inspection(List.of(), Map.of(), List.of(), Instant.EPOCH);
 
   /**
    * @param at when this snapshot of the node was taken; it is reused while the node stays the same

@@ -1,8 +1,8 @@
 package dev.tranche.extender.explain;
 
-import dev.tranche.extender.explain.Inspection.Stage;
 import dev.tranche.extender.ledger.GpuFacts;
 import dev.tranche.extender.ledger.Hold;
+import dev.tranche.extender.ledger.Hold.Stage;
 import dev.tranche.extender.ledger.Ledger;
 import dev.tranche.extender.ledger.NodeView;
 import dev.tranche.extender.ledger.NodeView.Availability;
@@ -143,7 +143,7 @@ public final class Inspector {
 
   private static Map<Stage, Integer> byStage(List<Hold> holds) {
     var stages = new HashMap<Stage, Integer>();
-    holds.forEach(hold -> stages.merge(Stage.of(hold), 1, Integer::sum));
+    holds.forEach(hold -> stages.merge(hold.stage(), 1, Integer::sum));
     return Map.copyOf(stages);
   }
 

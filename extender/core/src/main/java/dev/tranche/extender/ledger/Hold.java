@@ -15,7 +15,6 @@ import org.jspecify.annotations.Nullable;
  *     assignment
  * @param replicas total number that the pod holds, on whichever GPUs they are
  * @param replicasPerGpu the R that its shares are counted in; 0 if not known
- * @param confirmed whether the kubelet's read-back agrees
  * @param sinceMs when this stage began
  * @param listsCountFromMs kubelet lists older than this are ignored, since they may show an earlier
  *     pod of the same name
@@ -32,7 +31,6 @@ public record Hold(
     int replicas,
     int replicasPerGpu,
     Stage stage,
-    boolean confirmed,
     long sinceMs,
     long listsCountFromMs,
     long expiresAtMs) {
@@ -47,7 +45,15 @@ public record Hold(
     /** The binding is under way; it is not known yet whether the API server will accept it. */
     BINDING,
     /** The pod is on the node until it ends. */
-    BOUND
+    BOUND,
+    /** Bound, and the kubelet's read-back agrees. */
+    CONFIRMED;
+
+    /** Returns it as the API names it. */
+    @Override
+    public String toString() {
+      return CamelCase.of(this);
+    }
   }
 
   static Hold tentative(
@@ -70,7 +76,6 @@ public record Hold(
         replicas,
         replicasPerGpu,
         Stage.TENTATIVE,
-        false,
         nowMs,
         nowMs,
         expiresAtMs);
@@ -82,7 +87,11 @@ public record Hold(
 
   /** Returns whether the API server has bound the pod. */
   public boolean isBound() {
-    return stage == Stage.BOUND;
+    return stage.compareTo(Stage.BOUND) >= 0;
+  }
+
+  public boolean confirmed() {
+    return stage == Stage.CONFIRMED;
   }
 
   /** Returns the namespace of its pod. */
@@ -107,12 +116,11 @@ public record Hold(
   }
 
   Hold at(Stage next, long nowMs, long expires) {
-    return with(placement, exact, replicasPerGpu, next, confirmed, nowMs, nowMs, expires);
+    return with(placement, exact, replicasPerGpu, next, nowMs, nowMs, expires);
   }
 
-  Hold placed(Placement place, boolean isExact, boolean isConfirmed, int countedIn) {
-    return with(
-        place, isExact, countedIn, stage, isConfirmed, sinceMs, listsCountFromMs, expiresAtMs);
+  Hold placed(Placement place, boolean isExact, Stage at, int countedIn) {
+    return with(place, isExact, countedIn, at, sinceMs, listsCountFromMs, expiresAtMs);
   }
 
   Hold until(long expires) {
@@ -124,7 +132,7 @@ public record Hold(
   }
 
   private Hold timed(long fromMs, long expires) {
-    return with(placement, exact, replicasPerGpu, stage, confirmed, sinceMs, fromMs, expires);
+    return with(placement, exact, replicasPerGpu, stage, sinceMs, fromMs, expires);
   }
 
   private Hold with(
@@ -132,7 +140,6 @@ public record Hold(
       boolean isExact,
       int countedIn,
       Stage at,
-      boolean isConfirmed,
       long since,
       long listsCountFrom,
       long expires) {
@@ -146,7 +153,6 @@ public record Hold(
         replicas,
         countedIn,
         at,
-        isConfirmed,
         since,
         listsCountFrom,
         expires);

@@ -80,7 +80,6 @@ final class LedgerState {
         pod.demand(entry.replicasPerGpu(pod.resource())).peakReplicas(),
         entry.assignedReplicasPerGpu(pod),
         Stage.BOUND,
-        false,
         Hold.since(before, pod, nowMs, timing.newcomerMs()),
         Hold.listsCountFromMs(before, pod, nowMs),
         expiresAtMs);

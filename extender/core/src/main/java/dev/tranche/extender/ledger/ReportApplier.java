@@ -1,5 +1,6 @@
 package dev.tranche.extender.ledger;
 
+import dev.tranche.extender.ledger.Hold.Stage;
 import dev.tranche.extender.ledger.PlacementReader.Found;
 import dev.tranche.extender.placement.Placement;
 import java.util.List;
@@ -89,7 +90,7 @@ final class ReportApplier {
     }
     int replicasPerGpu = entry.assignedReplicasPerGpu(pod);
     Hold placed =
-        hold.placed(claimed.get().placement(), claimed.get().exact(), false, replicasPerGpu);
+        hold.placed(claimed.get().placement(), claimed.get().exact(), Stage.BOUND, replicasPerGpu);
     ledgerState.put(placed);
     return placed;
   }
@@ -178,7 +179,7 @@ final class ReportApplier {
    */
   Hold readBack(Transition step, NodeEntry entry, Hold hold) {
     PodFacts pod = ledgerState.pods.get(hold.uid());
-    if (entry.state == null || pod == null || pod.node() == null) {
+    if (entry.state == null || pod == null || pod.node() == null || !hold.isBound()) {
       return hold;
     }
     Map<String, Map<String, Integer>> read = entry.state.holdings().get(hold.key());
@@ -207,7 +208,7 @@ final class ReportApplier {
     if (hold.confirmed() && same) {
       return hold;
     }
-    Hold confirmed = hold.placed(place, false, true, countedIn);
+    Hold confirmed = hold.placed(place, false, Stage.CONFIRMED, countedIn);
     ledgerState.put(confirmed);
     return confirmed;
   }

@@ -6,7 +6,6 @@ import dev.tranche.extender.explain.Inspection;
 import io.vertx.core.Promise;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import org.junit.jupiter.api.Test;
 
 final class InspectionCacheTest {
@@ -31,7 +30,7 @@ final class InspectionCacheTest {
   @Test
   void pictureOfThisSecond_isShared_andThenTakenAnew() {
     var first = inspections.latest();
-    taken.getLast().complete(new Inspection(List.of(), Map.of()));
+    taken.getLast().complete(Inspection.NONE);
     nowMs += InspectionCache.AGE_MS_MAX - 1;
     assertThat(inspections.latest()).isSameAs(first);
     nowMs++;
@@ -49,7 +48,7 @@ final class InspectionCacheTest {
   @Test
   void pictureTakenOnce_isTheFreshOne_orIsNotKept() {
     var first = inspections.latest();
-    taken.getLast().complete(new Inspection(List.of(), Map.of()));
+    taken.getLast().complete(Inspection.NONE);
     assertThat(inspections.latestUncached()).isSameAs(first);
     nowMs += InspectionCache.AGE_MS_MAX;
     var passing = inspections.latestUncached();

@@ -35,7 +35,6 @@ final class PodMetricsTest {
         3,
         10,
         stage,
-        true,
         0,
         0,
         0);
@@ -75,7 +74,7 @@ final class PodMetricsTest {
     var node =
         new Inspection.Node(
             "node-a", Availability.AVAILABLE, List.of(gpu), List.of(), Instant.EPOCH);
-    return Snapshot.of(new Inspection(List.of(node), Map.of()));
+    return Snapshot.of(new Inspection(List.of(node), Map.of(), List.of(), Instant.EPOCH));
   }
 
   /** Returns the values of each pod. */

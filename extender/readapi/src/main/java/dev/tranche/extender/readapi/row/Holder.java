@@ -1,8 +1,8 @@
 package dev.tranche.extender.readapi.row;
 
 import dev.tranche.extender.explain.Inspection;
-import dev.tranche.extender.explain.Inspection.Stage;
 import dev.tranche.extender.ledger.Hold;
+import dev.tranche.extender.ledger.Hold.Stage;
 import java.time.Instant;
 import org.jspecify.annotations.Nullable;
 
@@ -30,7 +30,7 @@ public record Holder(
         hold.uid(),
         replicas(gpu, hold),
         replicasPerGpu(gpu, hold),
-        Stage.of(hold),
+        hold.stage(),
         used.gpus(),
         used.memory(),
         gpu.idleSince().get(hold.uid()),

@@ -1,8 +1,8 @@
 package dev.tranche.extender.readapi.row;
 
 import dev.tranche.extender.explain.Inspection;
-import dev.tranche.extender.explain.Inspection.Stage;
 import dev.tranche.extender.ledger.Hold;
+import dev.tranche.extender.ledger.Hold.Stage;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.readapi.query.ListQuery;
 import dev.tranche.extender.readapi.query.Parameters.Field;
@@ -102,7 +102,7 @@ public record Pod(
         row.state(),
         startedAt(pod),
         node(row),
-        hold == null ? null : Stage.of(hold),
+        hold == null ? null : hold.stage(),
         hold == null ? null : row.gpus().stream().map(gpu -> share(gpu, hold)).toList(),
         hold == null || row.gpus().isEmpty() ? null : granted(row.gpus(), hold),
         waiting,

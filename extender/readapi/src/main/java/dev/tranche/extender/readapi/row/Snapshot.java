@@ -20,7 +20,7 @@ public final class Snapshot {
   private static final String SEPARATOR = "\n";
 
   private static final Snapshot NONE =
-      new Snapshot(new Inspection(List.of(), Map.of()), List.of(), List.of(), Map.of());
+      new Snapshot(Inspection.NONE, List.of(), List.of(), Map.of());
 
   public final Inspection inspection;
   public final List<GpuRow> gpus;

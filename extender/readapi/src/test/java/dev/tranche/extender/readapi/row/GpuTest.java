@@ -96,9 +96,9 @@ final class GpuTest {
   private static Hold held(int replicas, int of) {
     var share = new Placement.Share("GPU-a", replicas);
     var place = Placement.of(List.of(new Placement.Container("main", List.of(share))));
-    var stage = Hold.Stage.BOUND;
+    var stage = Hold.Stage.CONFIRMED;
     return new Hold(
-        "uid-p", "ns/p", "a", "nvidia.com/gpu", place, true, replicas, of, stage, true, 0, 0, 0);
+        "uid-p", "ns/p", "a", "nvidia.com/gpu", place, true, replicas, of, stage, 0, 0, 0);
   }
 
   @Test
