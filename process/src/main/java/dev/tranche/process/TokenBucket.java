@@ -47,12 +47,6 @@ public final class TokenBucket {
     return tokens >= 0 ? 0 : (long) Math.ceil(-tokens / perS * 1_000);
   }
 
-  /** Returns whether the bucket is as good as a new one. */
-  synchronized boolean full() {
-    refill();
-    return tokens >= burst;
-  }
-
   private void refill() {
     long nowMs = Math.max(lastMs, clockMs.getAsLong());
     tokens = Math.min(burst, tokens + (nowMs - lastMs) / 1_000.0 * perS);

@@ -4,7 +4,7 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.function.LongSupplier;
 
-/** A token bucket for each node or address. One that is full again is forgotten. Thread-safe. */
+/** A token bucket for each node or address. Thread-safe. */
 public final class TokenBuckets {
   /** As many as nodes can be connected. Beyond it the least recently used one is dropped. */
   private static final int KEPT_MAX = 20_000;
@@ -18,7 +18,7 @@ public final class TokenBuckets {
       new LinkedHashMap<>(16, 0.75f, true) {
         @Override
         protected boolean removeEldestEntry(Map.Entry<String, TokenBucket> eldest) {
-          return size() > KEPT_MAX || (size() > 1 && eldest.getValue().full());
+          return size() > KEPT_MAX;
         }
       };
 

@@ -4,7 +4,7 @@ import dev.tranche.api.Backoff;
 
 /**
  * The backoff of one node that does not acknowledge assignments. It lasts 10 s and doubles with
- * each failure after it, up to 5 min. The first acknowledgement ends it.
+ * each failure after it, up to 5 min.
  */
 final class AckBackoff {
   static final long FIRST_MS = 10_000;
@@ -14,26 +14,22 @@ final class AckBackoff {
   static final long RECENT_MS = 30_000;
 
   private final Backoff delay = new Backoff(FIRST_MS, LONGEST_MS);
-  private boolean failing;
-  private long untilMs;
 
-  /** Returns whether the node's last assignment was not acknowledged. */
-  boolean failing() {
-    return failing;
-  }
+  /** Long ago before the first failure. */
+  private long untilMs = Long.MIN_VALUE / 2;
 
   boolean active(long nowMs) {
-    return failing && nowMs < untilMs;
+    return nowMs < untilMs;
   }
 
   /** Returns whether the last failure still says something about this extender. */
   boolean recent(long nowMs) {
-    return failing && nowMs - untilMs < RECENT_MS;
+    return nowMs - untilMs < RECENT_MS;
   }
 
-  void acknowledged() {
-    failing = false;
-    delay.reset();
+  /** Returns whether failures are long past, so that rare ones of many nodes do not add up. */
+  boolean old(long nowMs) {
+    return nowMs - untilMs >= LONGEST_MS;
   }
 
   /**
@@ -43,19 +39,11 @@ final class AckBackoff {
    * @return how long the node is left alone from now on; 0 if the failure says nothing new
    */
   long failed(long sentAtMs, long nowMs) {
-    if (failing && sentAtMs < untilMs) {
+    if (sentAtMs < untilMs) {
       return 0;
     }
-    failing = true;
     long ms = delay.next();
     untilMs = nowMs + ms;
     return ms;
-  }
-
-  /** Forgets failures that are long past, so that rare ones of many nodes do not add up. */
-  void forgetIfOld(long nowMs) {
-    if (failing && nowMs - untilMs >= LONGEST_MS) {
-      acknowledged();
-    }
   }
 }

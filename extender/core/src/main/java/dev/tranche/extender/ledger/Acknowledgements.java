@@ -1,9 +1,9 @@
 package dev.tranche.extender.ledger;
 
-import java.util.LinkedHashSet;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
 
 /**
  * Decides which nodes are offered no pods because they do not acknowledge assignments. If more than
@@ -15,7 +15,9 @@ public final class Acknowledgements {
   private static final int FAILING_MIN = 2;
 
   private final LedgerState ledgerState;
-  private final Set<NodeEntry> failing = new LinkedHashSet<>();
+
+  /** Of the nodes whose last assignment was not acknowledged. */
+  private final Map<NodeEntry, AckBackoff> failing = new LinkedHashMap<>();
 
   // Volatile, since metrics and readiness are read on other threads.
   private volatile boolean mostFail;
@@ -41,8 +43,8 @@ public final class Acknowledgements {
 
   void acknowledged(Transition step, String node) {
     NodeEntry entry = ledgerState.nodes.get(node);
-    if (entry != null && failing.contains(entry)) {
-      entry.acks.acknowledged();
+    // Without a failure it is as one that failed long ago, which the review forgets.
+    if (entry != null && failing.replace(entry, new AckBackoff()) != null) {
       review(step);
     }
   }
@@ -52,13 +54,12 @@ public final class Acknowledgements {
     if (entry == null) {
       return;
     }
-    if (mostFail) {
-      // None is left out, so nothing doubles.
-      entry.acks.acknowledged();
-    }
-    long ms = entry.acks.failed(sentAtMs, step.nowMs);
+    AckBackoff known = failing.get(entry);
+    // While most fail, none is left out, so nothing doubles.
+    AckBackoff acks = known == null || mostFail ? new AckBackoff() : known;
+    long ms = acks.failed(sentAtMs, step.nowMs);
     if (ms > 0) {
-      failing.add(entry);
+      failing.put(entry, acks);
       review(step);
       if (entry.backedOff) {
         step.emit(new Decision.BackedOff(node, ms));
@@ -74,20 +75,24 @@ public final class Acknowledgements {
 
   /** Applies the time that has passed, and what all nodes together say. */
   private void review(Transition step) {
-    failing.forEach(entry -> entry.acks.forgetIfOld(step.nowMs));
-    List<NodeEntry> before = List.copyOf(failing);
-    failing.removeIf(e -> !e.acks.failing() || ledgerState.nodes.get(e.name) != e);
+    List<NodeEntry> before = List.copyOf(failing.keySet());
+    failing.values().removeIf(acks -> acks.old(step.nowMs));
+    failing.keySet().removeIf(e -> ledgerState.nodes.get(e.name) != e);
     long live = ledgerState.nodes.values().stream().filter(entry -> entry.live).count();
-    long liveFailing = failing.stream().filter(e -> e.live && e.acks.recent(step.nowMs)).count();
+    long liveFailing =
+        failing.entrySet().stream()
+            .filter(each -> each.getKey().live && each.getValue().recent(step.nowMs))
+            .count();
     boolean most = 2 * liveFailing > live;
     mostFail = most && liveFailing >= FAILING_MIN;
     for (NodeEntry entry : before) {
-      boolean now = !most && entry.acks.active(step.nowMs);
+      AckBackoff acks = failing.get(entry);
+      boolean now = !most && acks != null && acks.active(step.nowMs);
       if (entry.backedOff != now) {
         step.beforeChange(entry);
         entry.backedOff = now;
       }
     }
-    backedOff = (int) failing.stream().filter(e -> e.backedOff).count();
+    backedOff = (int) failing.keySet().stream().filter(e -> e.backedOff).count();
   }
 }

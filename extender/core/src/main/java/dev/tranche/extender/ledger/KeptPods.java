@@ -5,7 +5,6 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Map;
 import java.util.Set;
-import java.util.TreeMap;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
@@ -27,9 +26,6 @@ final class KeptPods {
 
   /** Pods that are on no node yet. */
   private int pending;
-
-  /** How many pods on nodes have a priority. */
-  private final TreeMap<Integer, Integer> priorities = new TreeMap<>();
 
   private final Predicate<String> knownNode;
 
@@ -101,25 +97,12 @@ final class KeptPods {
    * @param change 1 if the pod is kept from now on, -1 if it is no longer
    */
   private void count(PodFacts pod, int change) {
-    if (pod.ended()) {
-      return;
-    }
-    if (pod.node() == null) {
-      pending += change;
-    } else {
-      priorities.merge(
-          pod.preemption().priority(), change, (n, more) -> n + more == 0 ? null : n + more);
-    }
+    pending += pod.isPending() ? change : 0;
   }
 
   /** Returns whether a pod is on no node yet. */
   boolean anyPending() {
     return pending > 0;
-  }
-
-  /** Returns whether a pod on a node has a lower priority. */
-  boolean anyBelow(int priority) {
-    return !priorities.isEmpty() && priorities.firstKey() < priority;
   }
 
   long dropped() {

@@ -426,11 +426,6 @@ public final class Ledger {
     return ledgerState.pods.anyPending();
   }
 
-  /** Returns whether a pod on a node has a lower priority. */
-  public boolean outranksAPodOnANode(int priority) {
-    return ledgerState.pods.anyBelow(priority);
-  }
-
   /** Returns every node of which anything is known. */
   public Collection<String> nodes() {
     return Collections.unmodifiableCollection(ledgerState.nodes.keySet());

@@ -101,8 +101,6 @@ final class NodeEntry {
 
   boolean live;
 
-  final AckBackoff acks = new AckBackoff();
-
   /** Whether it is offered no pods, since it does not acknowledge assignments. */
   boolean backedOff;
 

@@ -136,17 +136,14 @@ final class NodeReadings {
   void forgetPodsOfBefore(Set<String> reported) {
     byUuid.forEach(
         (uuid, cell) -> {
+          cell.lastWork.forget(cell.sampledAtMs);
           if (!reported.contains(uuid)) {
             cell.memoryUsedBytesByPod = Map.of();
             cell.smByPod = Map.of();
-            cell.beganAtMs = Map.of();
-            cell.lastWork.forget(cell.sampledAtMs);
-          } else {
-            cell.lastWork.forget(cell.sampledAtMs);
-            var began = new HashMap<>(cell.beganAtMs);
-            began.keySet().retainAll(cell.smByPod.keySet());
-            cell.beganAtMs = Map.copyOf(began);
           }
+          var began = new HashMap<>(cell.beganAtMs);
+          began.keySet().retainAll(cell.smByPod.keySet());
+          cell.beganAtMs = Map.copyOf(began);
         });
   }
 

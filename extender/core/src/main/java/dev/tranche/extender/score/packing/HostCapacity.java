@@ -15,21 +15,31 @@ public final class HostCapacity {
   private record PodOnNode(String node, HostRequest request) {}
 
   private final Map<String, HostRequest> nodes = new HashMap<>();
-  private final Map<String, HostRequest> taken = new HashMap<>();
-
-  /** What known nodes have left: thousands are read for each pod. */
-  private final Map<String, HostRequest> free = new HashMap<>();
-
   private final Map<String, PodOnNode> pods = new HashMap<>();
 
+  /** What nodes have left: thousands are read for each pod. Of unknown ones, it is below 0. */
+  private final Map<String, HostRequest> free = new HashMap<>();
+
   public synchronized void node(String name, HostRequest allocatable) {
+    nodeGone(name);
     nodes.put(name, allocatable);
-    changed(name);
+    add(name, allocatable);
   }
 
   public synchronized void nodeGone(String name) {
-    nodes.remove(name);
-    changed(name);
+    HostRequest before = nodes.remove(name);
+    if (before != null) {
+      add(name, HostRequest.NONE.minus(before));
+    }
+  }
+
+  private void add(String node, HostRequest more) {
+    HostRequest sum = free(node).plus(more);
+    if (sum.equals(HostRequest.NONE)) {
+      free.remove(node);
+    } else {
+      free.put(node, sum);
+    }
   }
 
   /**
@@ -46,21 +56,14 @@ public final class HostCapacity {
     podGone(uid);
     if (now != null) {
       pods.put(uid, now);
-      taken.merge(now.node(), request, HostRequest::plus);
-      changed(now.node());
+      add(now.node(), HostRequest.NONE.minus(request));
     }
   }
 
   public synchronized void podGone(String uid) {
     PodOnNode before = pods.remove(uid);
     if (before != null) {
-      HostRequest left = taken(before.node()).minus(before.request());
-      if (left.equals(HostRequest.NONE)) {
-        taken.remove(before.node());
-      } else {
-        taken.put(before.node(), left);
-      }
-      changed(before.node());
+      add(before.node(), before.request());
     }
   }
 
@@ -70,21 +73,7 @@ public final class HostCapacity {
 
   /** Returns what the node has left; an unknown node has nothing. */
   public synchronized HostRequest free(String name) {
-    HostRequest known = free.get(name);
-    return known == null ? HostRequest.NONE.minus(taken(name)) : known;
-  }
-
-  private void changed(String name) {
-    HostRequest allocatable = nodes.get(name);
-    if (allocatable == null) {
-      free.remove(name);
-    } else {
-      free.put(name, allocatable.minus(taken(name)));
-    }
-  }
-
-  private HostRequest taken(String name) {
-    return taken.getOrDefault(name, HostRequest.NONE);
+    return free.getOrDefault(name, HostRequest.NONE);
   }
 
   /** Returns what the node has left when these pods are gone; empty for an unknown node. */

@@ -48,4 +48,15 @@ final class HostCapacityTest {
     capacities.pod("u", "a", false, new HostRequest(1_000, 1_024));
     free(9_000, 9_216);
   }
+
+  @Test
+  void node_thatChangesOrIsGone_keepsWhatItsPodsTake() {
+    capacities.pod("u", "a", false, FOUR);
+    capacities.node("a", new HostRequest(20_000, 20_480));
+    free(16_000, 16_384);
+    capacities.nodeGone("a");
+    free(-4_000, -4_096);
+    capacities.podGone("u");
+    free(0, 0);
+  }
 }

@@ -83,7 +83,6 @@ public record Explain(Ledger ledger, NodeEvaluator evaluator, Explanations expla
       PodFacts pod,
       Optional<Hold> hold,
       boolean evaluated,
-      boolean outranks,
       Policy policy,
       Optional<Supplier<Decision>> decided) {
     /** Returns whether the pod waits, by what the loop knows. */
@@ -140,7 +139,6 @@ public record Explain(Ledger ledger, NodeEvaluator evaluator, Explanations expla
         pod,
         hold,
         evaluated,
-        pod.node() == null && ledger.outranksAPodOnANode(pod.preemption().priority()),
         evaluator.policyOf(pod),
         evaluated ? decided : decided.or(() -> hold.map(held -> placed(pod, held))));
   }
@@ -168,7 +166,8 @@ public record Explain(Ledger ledger, NodeEvaluator evaluator, Explanations expla
       boolean scattered =
           decision.nodes().refusedByReason().stream()
               .anyMatch(each -> SCATTERED.contains(each.message()));
-      boolean inVain = plan.outranks() && scattered && decision.nodes().fittedCount() == 0;
+      boolean inVain =
+          scattered && decision.nodes().fittedCount() == 0 && outranksAnother(pod, snapshot);
       decided =
           decision.with(
               inVain ? List.of(NOTE_NO_PREEMPTION, holders(decision, snapshot, view)) : List.of(),
@@ -183,6 +182,14 @@ public record Explain(Ledger ledger, NodeEvaluator evaluator, Explanations expla
         Collections.unmodifiableMap(new TreeMap<>(pod.annotations())),
         decided,
         known.message().map(Printable::message).orElse(null));
+  }
+
+  /** Whether a pod on a node has a lower priority. */
+  private static boolean outranksAnother(PodFacts pod, Snapshot snapshot) {
+    int priority = pod.preemption().priority();
+    return snapshot.pods.stream()
+        .map(PodRow::pod)
+        .anyMatch(p -> p.node() != null && !p.ended() && p.preemption().priority() < priority);
   }
 
   /** Returns the pod as lists show it; the newest snapshot may not have it yet. */
