@@ -35,7 +35,7 @@ class LimitsPageTest {
           new Size("pending pods", "extender/KeptPods", "WAITING_MAX"),
           new Size("pending pods", "extender/UnschedulablePods", "PODS_MAX"),
           new Size("a namespace", "extender/BudgetStore", "PER_NAMESPACE_MAX"),
-          new Size("a namespace", "extender/BudgetStore", "BUDGET_CHARS_MAX"),
+          new Size("a namespace", "extender/BudgetStore", "ENTRIES_MAX"),
           new Size("pod groups", "extender/Gangs", "GROUPS_MAX"),
           new Size("pod groups", "extender/Gangs", "MEMBERS_MAX"),
           new Size("requests of kube-scheduler", "extender/VerbRoutes", "CALLS_MAX"),

@@ -19,9 +19,6 @@ public record Budget(
     List<Requirement> requirements,
     int allowed,
     Set<String> disrupted) {
-  /** What an entry of a list takes beside its text. */
-  private static final int ENTRY_CHARS = 48;
-
   public Budget {
     requirements = List.copyOf(requirements);
     disrupted = Set.copyOf(disrupted);
@@ -34,10 +31,6 @@ public record Budget(
 
   /** One requirement of a label selector. */
   public record Requirement(String label, String operator, Set<String> values) {
-    public Requirement {
-      values = Set.copyOf(values);
-    }
-
     boolean met(PodLabels labels) {
       return switch (operator) {
         case "In" -> hasOneOf(labels);
@@ -58,24 +51,9 @@ public record Budget(
     return new Budget(namespace, "", List.of(), 0, Set.of());
   }
 
-  /** Returns about how much memory the budget takes, in characters. */
-  int chars() {
-    int chars = 0;
-    for (Requirement requirement : requirements) {
-      chars += ENTRY_CHARS + requirement.label().length() + requirement.operator().length();
-      for (String value : requirement.values()) {
-        chars += ENTRY_CHARS + value.length();
-      }
-    }
-    for (String pod : disrupted) {
-      chars += ENTRY_CHARS + pod.length();
-    }
-    return chars;
-  }
-
-  /** Returns the most comparisons that {@link #covers} takes. */
-  int comparisons() {
-    return 1 + requirements.stream().mapToInt(r -> Math.max(1, r.values().size())).sum();
+  /** Returns how many labels, values and pods it names; {@link #covers} compares no more. */
+  int entries() {
+    return disrupted.size() + requirements.stream().mapToInt(r -> 1 + r.values().size()).sum();
   }
 
   boolean covers(PodFacts pod) {

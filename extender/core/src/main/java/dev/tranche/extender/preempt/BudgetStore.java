@@ -19,8 +19,8 @@ public final class BudgetStore {
   /** Budgets of one namespace that are read. */
   static final int PER_NAMESPACE_MAX = 64;
 
-  /** Characters of one budget's selector and of the pods that it names. */
-  static final int BUDGET_CHARS_MAX = 16 << 10;
+  /** Labels and values of one budget's selector, and the pods that it names. */
+  static final int ENTRIES_MAX = 256;
 
   private final Map<String, Namespace> namespaces = new HashMap<>();
 
@@ -39,7 +39,7 @@ public final class BudgetStore {
     Namespace own =
         namespaces.computeIfAbsent(
             budget.namespace(), first -> new Namespace(new HashMap<>(), new HashSet<>()));
-    if (own.read.size() < PER_NAMESPACE_MAX && budget.chars() <= BUDGET_CHARS_MAX) {
+    if (own.read.size() < PER_NAMESPACE_MAX && budget.entries() <= ENTRIES_MAX) {
       own.read.put(budget.name(), budget);
     } else {
       own.unread.add(budget.name());

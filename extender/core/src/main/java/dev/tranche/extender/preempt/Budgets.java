@@ -62,7 +62,7 @@ public final class Budgets {
     }
     turn.step();
     List<Budget> found = budgets.stream().filter(budget -> budget.covers(pod)).toList();
-    turn.spent(budgets.stream().mapToLong(Budget::comparisons).sum());
+    turn.spent(budgets.stream().mapToLong(budget -> 1L + budget.entries()).sum());
     covering.put(pod, found);
     return found;
   }

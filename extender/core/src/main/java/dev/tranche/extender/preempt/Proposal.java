@@ -65,7 +65,7 @@ public final class Proposal implements Victims.Bound {
   /** Returns whether kube-scheduler's own filters surely let the pod run without these pods. */
   public boolean sufficesWithout(Set<String> gone) {
     reset();
-    candidates.stream().filter(c -> gone.contains(c.pod().uid())).forEach(this::goes);
+    candidates.stream().filter(c -> gone.contains(c.pod().uid())).forEach(c -> count(c, 1));
     return mayFit();
   }
 
@@ -78,16 +78,7 @@ public final class Proposal implements Victims.Bound {
   }
 
   @Override
-  public void goes(Candidate candidate) {
-    count(candidate, 1);
-  }
-
-  @Override
-  public void spared(Candidate candidate) {
-    count(candidate, -1);
-  }
-
-  private void count(Candidate candidate, int sign) {
+  public void count(Candidate candidate, int sign) {
     NodeNeeds frees = needs(candidate);
     freedCpuMilli += sign * frees.cpuMilli();
     freedMemoryBytes += sign * frees.memoryBytes();

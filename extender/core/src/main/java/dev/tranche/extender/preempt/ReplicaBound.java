@@ -54,21 +54,11 @@ public final class ReplicaBound implements Victims.Bound {
   }
 
   @Override
-  public void goes(Candidate candidate) {
-    add(candidate, 1);
-    also.goes(candidate);
-  }
-
-  @Override
-  public void spared(Candidate candidate) {
-    add(candidate, -1);
-    also.spared(candidate);
-  }
-
-  private void add(Candidate candidate, int sign) {
+  public void count(Candidate candidate, int sign) {
     candidate
         .held()
         .forEach((uuid, n) -> left.computeIfPresent(uuid, (same, before) -> before + sign * n));
+    also.count(candidate, sign);
   }
 
   @Override

@@ -35,9 +35,10 @@ public record Victims(Budgets budgets, Bound bound, Predicate<Set<String>> fitsW
     /** No pod goes. */
     default void reset() {}
 
-    default void goes(Candidate candidate) {}
-
-    default void spared(Candidate candidate) {}
+    /**
+     * @param sign 1 if the pod goes; -1 if it is spared after all
+     */
+    default void count(Candidate candidate, int sign) {}
 
     default boolean mayFit() {
       return true;
@@ -50,10 +51,6 @@ public record Victims(Budgets budgets, Bound bound, Predicate<Set<String>> fitsW
    * @param held replicas per uuid, in the R that each GPU is split into now
    */
   public record Candidate(PodFacts pod, Map<String, Integer> held) {
-    public Candidate {
-      held = Map.copyOf(held);
-    }
-
     private int replicas() {
       return held.values().stream().mapToInt(Integer::intValue).sum();
     }
@@ -120,15 +117,15 @@ public record Victims(Budgets budgets, Bound bound, Predicate<Set<String>> fitsW
 
   private void addGroup(List<Group> groups, List<Candidate> pods) {
     bound.reset();
-    pods.forEach(bound::goes);
+    pods.forEach(pod -> bound.count(pod, 1));
     if (!bound.mayFit()) {
       return;
     }
     var gone = new ArrayList<PodFacts>();
     for (Candidate pod : pods) {
-      bound.spared(pod);
+      bound.count(pod, -1);
       if (!bound.mayFit()) {
-        bound.goes(pod);
+        bound.count(pod, 1);
         gone.add(pod.pod());
       }
     }
