@@ -24,7 +24,7 @@ public final class LoopWatch {
   private final long turnMsMax;
 
   LoopWatch(List<Executor> loops, long turnMsMax) {
-    this.loops = List.copyOf(loops);
+    this.loops = loops;
     this.turnMsMax = turnMsMax;
   }
 

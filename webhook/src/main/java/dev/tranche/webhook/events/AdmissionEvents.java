@@ -70,7 +70,7 @@ public final class AdmissionEvents implements AutoCloseable {
   private final KubernetesClient client;
   private final WebhookMetrics metrics;
   private final LineLimiter findingLog = new LineLimiter(LOG, "the guard's findings in namespace");
-  private final BlockingQueue<Event> queue = new ArrayBlockingQueue<>(QUEUED_MAX);
+  final BlockingQueue<Event> queue = new ArrayBlockingQueue<>(QUEUED_MAX);
   private final Thread thread = Thread.ofPlatform().name("events").daemon().unstarted(this::run);
 
   /** What was reported lately, by a hash: the texts of others may be long. Guarded by itself. */
@@ -190,17 +190,8 @@ public final class AdmissionEvents implements AutoCloseable {
         && API_VERSION.matcher(regarding.getApiVersion()).matches()) {
       Event event = Events.warning(COMPONENT, regarding, id, reason, message);
       if (!queue.offer(event)) {
-        dropped(event);
+        metrics.eventsDropped.increment();
       }
-    }
-  }
-
-  /** The controller's next pod reports it again. */
-  private void dropped(Event event) {
-    metrics.eventsDropped.increment();
-    String name = event.getMetadata().getName();
-    synchronized (reported) {
-      reported.remove(UUID.fromString(name.substring(name.lastIndexOf('.') + 1)));
     }
   }
 
@@ -225,13 +216,9 @@ public final class AdmissionEvents implements AutoCloseable {
       LOG.debug("an Event was not written: {}", failed.toString());
       // Another replica, or this one before it started again, has written the same.
       if (!Events.exists(failed)) {
-        dropped(event);
+        metrics.eventsDropped.increment();
       }
     }
-  }
-
-  int queued() {
-    return queue.size();
   }
 
   @Override

@@ -71,14 +71,13 @@ public final class Guard {
       if (mayUseNvidiaRuntime) {
         DeviceListMounts.scan(container, scan);
       }
-      JsonNode security = container.spec().path("securityContext");
-      if (security.path("privileged").asBoolean()) {
+      if (container.privileged()) {
         scan.recordUnremovable(
             GuardFinding.PRIVILEGED,
             "container \"%s\" is privileged, so it can access every GPU of its node",
             container.name());
       } else if (hostPid) {
-        tracingCapability(security)
+        tracingCapability(container)
             .ifPresent(
                 capability ->
                     scan.recordUnremovable(
@@ -124,8 +123,10 @@ public final class Guard {
   }
 
   /** Returns a capability that opens {@code /proc/PID/root} of other processes. */
-  private static Optional<String> tracingCapability(JsonNode security) {
-    return security
+  private static Optional<String> tracingCapability(Container container) {
+    return container
+        .spec()
+        .path("securityContext")
         .path("capabilities")
         .path("add")
         .valueStream()

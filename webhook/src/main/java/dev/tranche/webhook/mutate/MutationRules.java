@@ -30,13 +30,6 @@ public record MutationRules(
     Set<SharingSystem> dialects,
     PlainRequests plainRequests,
     Set<String> replicaSchedulers) {
-  public MutationRules {
-    replicaSchedulers = Set.copyOf(replicaSchedulers);
-    if (resources.isEmpty() || defaultReplicasPerGpu < 1) {
-      throw new IllegalArgumentException("a resource and at least 1 replica per GPU are needed");
-    }
-  }
-
   /** What {@code nvidia.com/gpu: N} means without an annotation. */
   public enum PlainRequests {
     /** So many whole GPUs. */

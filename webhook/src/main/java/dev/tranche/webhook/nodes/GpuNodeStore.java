@@ -59,7 +59,7 @@ final class GpuNodeStore extends BasicItemStore<Node> {
   GpuNodeStore(
       List<String> gpuResources, Failures failures, BooleanSupplier listed, InstantSource clock) {
     super(Cache::metaNamespaceKeyFunc);
-    this.gpuResources = List.copyOf(gpuResources);
+    this.gpuResources = gpuResources;
     this.failures = failures;
     this.listed = listed;
     this.clock = clock;

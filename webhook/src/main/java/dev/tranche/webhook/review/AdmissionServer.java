@@ -54,7 +54,7 @@ public final class AdmissionServer {
       WebhookMetrics metrics,
       TlsKeyPair pair) {
     this.listening = listening;
-    this.entries = Map.copyOf(entries);
+    this.entries = entries;
     this.bodies = bodies;
     this.metrics = metrics;
     this.pair = pair;

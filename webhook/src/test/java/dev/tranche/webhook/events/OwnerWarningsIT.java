@@ -51,7 +51,7 @@ class OwnerWarningsIT {
     for (int i = 0; i < 20; i++) {
       create(owned("ReplicaSet", "apps/v1", "web-1", "web-1-" + i), false);
     }
-    assertThat(warnings.queued()).isLessThanOrEqualTo(1);
+    assertThat(warnings.queue.size()).isLessThanOrEqualTo(1);
     until("the events", () -> written().size() == 1);
     Event event = written().getFirst();
     assertThat(event.getInvolvedObject().getKind()).isEqualTo("ReplicaSet");
@@ -77,7 +77,7 @@ class OwnerWarningsIT {
   void podWithoutAController_andDryRun_writeNone() {
     create(pod("alone"), false);
     create(owned("ReplicaSet", "apps/v1", "web-1", "web-1-dry"), true);
-    assertThat(warnings.queued()).isZero();
+    assertThat(warnings.queue.size()).isZero();
   }
 
   @Test
@@ -87,7 +87,7 @@ class OwnerWarningsIT {
       warnings.warned(
           "team-" + i, owned("ReplicaSet", "apps/v1", "web", "web-1"), List.of(ROUNDED));
     }
-    assertThat(warnings.queued()).isLessThanOrEqualTo(AdmissionEvents.QUEUED_MAX);
+    assertThat(warnings.queue.size()).isLessThanOrEqualTo(AdmissionEvents.QUEUED_MAX);
     assertThat(dropped()).isGreaterThanOrEqualTo(AdmissionEvents.QUEUED_MAX - 1);
   }
 

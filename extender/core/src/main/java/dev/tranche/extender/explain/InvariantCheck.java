@@ -47,10 +47,6 @@ public final class InvariantCheck {
    */
   public record Round(
       int nodes, int gpus, int pods, List<Standing> findings, int leftOut, long atMs) {
-    public Round {
-      findings = List.copyOf(findings);
-    }
-
     public long broken() {
       return findings.stream().filter(Standing::broken).count() + leftOut;
     }

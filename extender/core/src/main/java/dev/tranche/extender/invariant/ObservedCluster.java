@@ -12,11 +12,6 @@ import org.jspecify.annotations.Nullable;
  * @param holds of the extender that decides; none while there is none
  */
 public record ObservedCluster(List<Pod> pods, List<Hold> holds) {
-  public ObservedCluster {
-    pods = List.copyOf(pods);
-    holds = List.copyOf(holds);
-  }
-
   /**
    * @param key {@code namespace/name}
    * @param node that it is bound to; null while it waits
@@ -40,11 +35,6 @@ public record ObservedCluster(List<Pod> pods, List<Hold> holds) {
       boolean mayHaveAnotherGpu,
       boolean startsOnUnhealthyGpu,
       @Nullable String fitsOn) {
-    public Pod {
-      promised = Map.copyOf(promised);
-      allocated = Map.copyOf(allocated);
-    }
-
     /** Whether the kubelet has given it a GPU other than the promised ones. */
     public boolean isElsewhere() {
       return !promised.isEmpty() && !promised.keySet().containsAll(allocated.keySet());
@@ -70,9 +60,5 @@ public record ObservedCluster(List<Pod> pods, List<Hold> holds) {
    *
    * @param parts by GPU uuid
    */
-  public record Hold(String uid, String key, String node, Map<String, GpuPart> parts) {
-    public Hold {
-      parts = Map.copyOf(parts);
-    }
-  }
+  public record Hold(String uid, String key, String node, Map<String, GpuPart> parts) {}
 }

@@ -16,8 +16,4 @@ public record Assignment(
     String resource,
     Placement placement,
     int replicasPerGpu,
-    Map<String, Long> memoryLimits) {
-  public Assignment {
-    memoryLimits = Map.copyOf(memoryLimits);
-  }
-}
+    Map<String, Long> memoryLimits) {}

@@ -9,6 +9,7 @@ import java.util.HashSet;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.stream.Collectors;
 
 /**
  * Sets the kubelet's list of a node beside the annotations of its pods and the Ledger's holds, so
@@ -107,21 +108,16 @@ final class NodeObserver {
    * which they are.
    */
   private Map<String, GpuPart> promised(PodFacts pod, Hold hold) {
-    if (pod.node() == null) {
-      return Map.of();
-    }
-    Found found =
-        PlacementReader.byAnnotation(pod, entry.replicasPerGpu(pod.resource())).orElse(null);
-    if (found == null) {
-      return Map.of();
-    }
-    Map<String, Integer> held = found.placement().held();
-    if (found.exact()) {
-      return parts(hold, held);
-    }
-    var named = new HashMap<String, GpuPart>();
-    held.keySet().forEach(uuid -> named.put(uuid, GpuPart.NONE));
-    return named;
+    return pod.node() == null
+        ? Map.of()
+        : PlacementReader.byAnnotation(pod, entry.replicasPerGpu(pod.resource()))
+            .map(found -> found.exact() ? parts(hold, found.placement().held()) : named(found))
+            .orElse(Map.of());
+  }
+
+  private static Map<String, GpuPart> named(Found found) {
+    return found.placement().held().keySet().stream()
+        .collect(Collectors.toMap(uuid -> uuid, uuid -> GpuPart.NONE));
   }
 
   private Map<String, GpuPart> parts(Hold hold, Map<String, Integer> held) {
@@ -155,11 +151,9 @@ final class NodeObserver {
 
   /** A pod on a node that the Ledger records nothing of. */
   static ObservedCluster.Pod withoutHold(PodFacts pod) {
-    Map<String, GpuPart> named = new HashMap<>();
-    PlacementReader.byAnnotation(pod, 1)
-        .ifPresent(
-            found ->
-                found.placement().held().keySet().forEach(uuid -> named.put(uuid, GpuPart.NONE)));
-    return observed(pod, named, Map.of());
+    return observed(
+        pod,
+        PlacementReader.byAnnotation(pod, 1).map(NodeObserver::named).orElse(Map.of()),
+        Map.of());
   }
 }

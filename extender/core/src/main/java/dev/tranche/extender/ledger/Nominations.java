@@ -19,11 +19,7 @@ final class Nominations {
    * @param node the node that has the hold
    * @param sinceMs when it was first planned that pods of this node are evicted
    */
-  record Plan(Map<String, Placement> places, String node, long sinceMs) {
-    Plan {
-      places = Map.copyOf(places);
-    }
-  }
+  record Plan(Map<String, Placement> places, String node, long sinceMs) {}
 
   private final Timing timing;
   private final LinkedHashMap<String, Plan> plans = new LinkedHashMap<>();

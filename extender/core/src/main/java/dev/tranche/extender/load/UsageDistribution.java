@@ -20,8 +20,4 @@ public record UsageDistribution(List<Part> parts) {
    * @param odds 0 to 1
    */
   public record Part(double times, double odds) {}
-
-  public UsageDistribution {
-    parts = List.copyOf(parts);
-  }
 }

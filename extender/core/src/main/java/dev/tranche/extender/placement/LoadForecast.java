@@ -35,10 +35,6 @@ public record LoadForecast(List<Chance> chances, UsageDistribution odds) {
     }
   }
 
-  public LoadForecast {
-    chances = List.copyOf(chances);
-  }
-
   /** Returns the forecast of a GPU without new pods. */
   public static LoadForecast certain(double load, UsageDistribution odds) {
     return new LoadForecast(List.of(new Chance(load, 1)), odds);

@@ -2,7 +2,6 @@ package dev.tranche.extender.selection;
 
 import static java.util.stream.Collectors.joining;
 
-import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 import java.util.stream.Stream;
@@ -18,9 +17,6 @@ public enum Exclusion {
   UNSCHEDULABLE("spec.unschedulable of the node"),
   TAINTS("taints not tolerated");
 
-  private static final Comparator<Optional<Exclusion>> BY_ORDER =
-      Comparator.comparing(why -> why.map(Enum::ordinal).orElse(-1));
-
   /** The words that a page shows after "by". */
   public final String words;
 
@@ -33,11 +29,12 @@ public enum Exclusion {
    * none.
    */
   public static String ofAll(Stream<Optional<Exclusion>> nodes) {
-    List<Optional<Exclusion>> different = nodes.distinct().sorted(BY_ORDER).toList();
+    List<Optional<Exclusion>> different = nodes.distinct().toList();
     return different.contains(Optional.<Exclusion>empty())
         ? ""
         : different.stream()
             .flatMap(Optional::stream)
+            .sorted()
             .map(why -> why.words)
             .collect(joining(" and "));
   }

@@ -12,15 +12,6 @@ import dev.tranche.api.AllowList;
 public record Shape(long cpuMilli, long memoryMib, int count, int milli, AllowList models) {
   static final int WHOLE_MILLI = 1_000;
 
-  public Shape {
-    boolean share = count == 0 ? milli == 0 : count > 0 && milli >= 1 && milli <= WHOLE_MILLI;
-    if (cpuMilli < 0 || memoryMib < 0 || !share) {
-      throw new IllegalArgumentException(
-          "no pod takes %d times %d milli of a GPU with %d milli of CPU and %d MiB"
-              .formatted(count, milli, cpuMilli, memoryMib));
-    }
-  }
-
   /** Returns the shape of a pod that requests no GPU. */
   public static Shape withoutGpu(long cpuMilli, long memoryMib) {
     return new Shape(cpuMilli, memoryMib, 0, 0, AllowList.ANY);

@@ -45,6 +45,12 @@ final class PackerTest {
         .containsExactly(2 * Packer.FRESH_MAX);
   }
 
+  /** Its pods may be known before the node is. */
+  @Test
+  void choose_onANodeWithLessThanNoCpu_isNoError() {
+    assertThat(packer.choose(shape(1_000, 1, 500), List.of(capacity(-100, EIGHT)))).isPresent();
+  }
+
   @Test
   void leftover_isOfTheLastGpuThatThePodNeeds() {
     assertThat(capacity(1, 500, 600, 1_000).leftover(shape(1, 2, 500))).isEqualTo(100);
