@@ -262,7 +262,6 @@ public final class Extender implements AutoCloseable {
             config.unconvertedNamespaces(), config.resources().getFirst(), mistakes),
         new PodScan(context, core.ledger::pods, PodRules.outdatedShare(gpus), mistakes),
         new PodScan(context, core.ledger::pods, PodRules.unknownUuid(gpus), mistakes),
-        new PodScan(context, core.ledger::pods, PodRules.untriedNominee(core), mistakes),
         new DuplicateAllocations(context, mistakes),
         mistakes,
         new WaitSurvey(context, new SurveyTurns(), List.of(new WaitEvents(context), pins)));

@@ -14,12 +14,6 @@ enum PodMistake {
   OUTDATED_SHARE("GpuReplicasChanged"),
   /** Its annotation names GPUs that no node reports. */
   UNKNOWN_UUID("UnknownGpuRequested"),
-  /**
-   * It is nominated, its victims are gone, it fits its node, and kube-scheduler does not try it
-   * again. A defect of kube-scheduler can leave a pod so until its next flush, after five minutes
-   * (kubernetes/kubernetes#141694).
-   */
-  UNTRIED_NOMINEE("NominatedPodNotRetried"),
   /** The kubelet gave it a replica of another pod (kubernetes/kubernetes#137534). */
   ALLOCATED_TWICE("GpuAllocatedTwice");
 

@@ -3,13 +3,8 @@ package dev.tranche.extender.controller;
 import dev.tranche.api.AllowList;
 import dev.tranche.api.Names;
 import dev.tranche.api.Printable;
-import dev.tranche.extender.controller.PodScan.Found;
-import dev.tranche.extender.core.SchedulingCore;
-import dev.tranche.extender.explain.Explanations.Trace;
 import dev.tranche.extender.ledger.GpuFacts;
-import dev.tranche.extender.ledger.Ledger;
 import dev.tranche.extender.ledger.PodFacts;
-import dev.tranche.extender.ledger.SchedulerVerdict.Kind;
 import dev.tranche.extender.watch.WatchedPod;
 import java.util.List;
 import java.util.Map;
@@ -32,12 +27,6 @@ public final class PodRules {
 
   /** Each of these pods names up to 64 GPUs. */
   static final int UUID_PODS_MAX = 500;
-
-  /** kube-scheduler tries a pod within seconds after the last victim is gone. */
-  static final long UNTRIED_AFTER_MS = 30_000;
-
-  /** Each of these pods is evaluated on its node. */
-  static final int NOMINEES_MAX = 100;
 
   private static final int NUMBERS_SHOWN_MAX = 5;
   private static final int UUIDS_SHOWN_MAX = 3;
@@ -132,7 +121,7 @@ public final class PodRules {
         });
   }
 
-  private static Optional<Found> outdatedShare(
+  private static Optional<Supplier<String>> outdatedShare(
       PodFacts pod, Map<String, ? extends SortedSet<Integer>> offered) {
     SortedSet<Integer> now = offered.get(pod.resource());
     int stamped = pod.stampedReplicas().orElse(0);
@@ -140,16 +129,14 @@ public final class PodRules {
       return Optional.empty();
     }
     return Optional.of(
-        new Found(
-            "",
-            () ->
-                "this pod's share was sized for GPUs of %d replicas, and the nodes now have GPUs of %s. Delete the pod to resize its share; its owner recreates it."
-                    .formatted(
-                        stamped,
-                        now.stream()
-                            .limit(NUMBERS_SHOWN_MAX)
-                            .map(Object::toString)
-                            .collect(Collectors.joining(", ")))));
+        () ->
+            "this pod's share was sized for GPUs of %d replicas, and the nodes now have GPUs of %s. Delete the pod to resize its share; its owner recreates it."
+                .formatted(
+                    stamped,
+                    now.stream()
+                        .limit(NUMBERS_SHOWN_MAX)
+                        .map(Object::toString)
+                        .collect(Collectors.joining(", "))));
   }
 
   /**
@@ -168,7 +155,7 @@ public final class PodRules {
         });
   }
 
-  private static Optional<Found> unknownUuid(PodFacts pod, Set<String> known) {
+  private static Optional<Supplier<String>> unknownUuid(PodFacts pod, Set<String> known) {
     var list = AllowList.parse(pod.annotations().get(Names.GPU_UUID));
     List<String> unknown =
         Stream.concat(list.allowed().stream(), list.denied().stream().map(uuid -> "!" + uuid))
@@ -178,48 +165,10 @@ public final class PodRules {
     return unknown.isEmpty()
         ? Optional.empty()
         : Optional.of(
-            new Found(
-                "",
-                () ->
-                    "%s names %s, which no node reports, so that it has no effect. Correct it: kubectl tranche top gpus -o wide lists the uuids."
-                        .formatted(
-                            Names.GPU_UUID,
-                            Printable.list(unknown, UUIDS_SHOWN_MAX, Printable::value))));
-  }
-
-  public static PodScan.Rule untriedNominee(SchedulingCore core) {
-    return new PodScan.Rule(
-        PodMistake.UNTRIED_NOMINEE,
-        UNTRIED_AFTER_MS,
-        NOMINEES_MAX,
-        pod ->
-            pod.isPending()
-                && !pod.preemption().terminating()
-                && pod.preemption().nominatedNode() != null,
-        () -> pod -> untriedNominee(pod, core));
-  }
-
-  /**
-   * Returns nothing for a pod that does not fit, or whose last try found a node, or if a node lacks
-   * something else: kube-scheduler then tries it without a call of the extender.
-   */
-  private static Optional<Found> untriedNominee(PodFacts pod, SchedulingCore core) {
-    Ledger ledger = core.ledger;
-    String node = pod.preemption().nominatedNode();
-    boolean held = ledger.hold(pod.uid()).isPresent() && !ledger.nominated(pod.uid());
-    Optional<Trace> last = core.explanations.trace(pod).filter(trace -> trace.fittingCount() == 0);
-    if (node == null
-        || held
-        || last.isEmpty()
-        || pod.scheduler().has(Kind.HOST)
-        || !core.evaluator.evaluate(pod, node).fits()) {
-      return Optional.empty();
-    }
-    return Optional.of(
-        new Found(
-            List.of(node, last.get().at()),
             () ->
-                "pods were evicted for this one on node %s, where it fits now, and kube-scheduler has not tried it again for 30 s. Wait: kube-scheduler tries each pod after five minutes at the latest. If this happens often, report it with the logs of kube-scheduler."
-                    .formatted(node)));
+                "%s names %s, which no node reports, so that it has no effect. Correct it: kubectl tranche top gpus -o wide lists the uuids."
+                    .formatted(
+                        Names.GPU_UUID,
+                        Printable.list(unknown, UUIDS_SHOWN_MAX, Printable::value)));
   }
 }

@@ -12,6 +12,7 @@ import java.util.function.Predicate;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Looks for a mistake among the pods that request GPUs, and has an event written about each that
@@ -24,12 +25,10 @@ public final class PodScan implements Controller {
   private final MistakeEvents events;
 
   /** By uid, since when the pods have had it. */
-  private final Map<String, Since> since = new HashMap<>();
+  private final Map<String, Long> sinceMs = new HashMap<>();
 
   /** Where in the list of pods the next turn begins. */
   private int start;
-
-  private record Since(Object evidence, long atMs) {}
 
   /**
    * A mistake of pods as the Ledger knows them.
@@ -37,21 +36,15 @@ public final class PodScan implements Controller {
    * @param afterMs how long it lasts before it is told
    * @param podsMax how many pods are judged in one turn of the loop
    * @param concerned the pods that may have it
-   * @param judge made for each turn with such pods, from what is true then
+   * @param judge made for each turn with such pods, from what is true then; returns what to tell
+   *     the owner of a pod that has it
    */
   public record Rule(
       PodMistake mistake,
       long afterMs,
       int podsMax,
       Predicate<PodFacts> concerned,
-      Supplier<Function<PodFacts, Optional<Found>>> judge) {}
-
-  /**
-   * What a pod has.
-   *
-   * @param evidence a pod whose evidence changes has it from then on
-   */
-  public record Found(Object evidence, Supplier<String> sentence) {}
+      Supplier<Function<PodFacts, Optional<Supplier<String>>>> judge) {}
 
   /**
    * @param pods all that request GPUs
@@ -73,12 +66,12 @@ public final class PodScan implements Controller {
     List<PodFacts> concerned =
         context.deciding() ? pods.get().stream().filter(rule.concerned()).toList() : List.of();
     if (!concerned.isEmpty()) {
-      Function<PodFacts, Optional<Found>> judge = rule.judge().get();
-      next(concerned).forEach(pod -> found(pod, judge.apply(pod)));
+      var judge = rule.judge().get();
+      next(concerned).forEach(pod -> judged(pod, judge.apply(pod).orElse(null)));
     }
     Set<String> uids = concerned.stream().map(PodFacts::uid).collect(Collectors.toSet());
-    since.keySet().retainAll(uids);
-    events.retain(rule.mistake(), since.keySet());
+    sinceMs.keySet().retainAll(uids);
+    events.retain(rule.mistake(), sinceMs.keySet());
   }
 
   /** Returns the pods whose turn it is. */
@@ -88,16 +81,12 @@ public final class PodScan implements Controller {
     return all.stream().skip(from).limit(rule.podsMax());
   }
 
-  private void found(PodFacts pod, Optional<Found> now) {
-    String uid = pod.uid();
-    Since before = since.get(uid);
-    if (now.isEmpty()) {
-      since.remove(uid);
-    } else if (before == null || !before.evidence().equals(now.get().evidence())) {
-      since.put(uid, new Since(now.get().evidence(), context.nowMs()));
-      events.remove(rule.mistake(), uid);
-    } else if (context.nowMs() - before.atMs() >= rule.afterMs()) {
-      events.add(rule.mistake(), pod.key(), uid, now.get().sentence());
+  private void judged(PodFacts pod, @Nullable Supplier<String> sentence) {
+    long nowMs = context.nowMs();
+    if (sentence == null) {
+      sinceMs.remove(pod.uid());
+    } else if (nowMs - sinceMs.computeIfAbsent(pod.uid(), first -> nowMs) >= rule.afterMs()) {
+      events.add(rule.mistake(), pod.key(), pod.uid(), sentence);
     }
   }
 }

@@ -176,8 +176,9 @@ public final class WaitCauses {
       return new WaitCause(
           WaitReason.NOT_BOUND_YET,
           "kube-scheduler has chosen node %s, and has not bound the pod yet".formatted(node),
-          "Wait: a volume can take minutes until it is made or attached. kubectl describe shows the"
-              + " state of the pod's PersistentVolumeClaims.");
+          "Wait: kube-scheduler tries a pod again after five minutes at the latest, and a volume"
+              + " can take minutes until it is made or attached. kubectl describe shows the state"
+              + " of the pod's PersistentVolumeClaims.");
     }
     return new WaitCause(
         WaitReason.PREEMPTING,
