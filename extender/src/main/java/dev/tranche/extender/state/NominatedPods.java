@@ -1,46 +1,52 @@
 package dev.tranche.extender.state;
 
+import dev.tranche.extender.core.SchedulingCore;
+import dev.tranche.extender.ledger.Event;
+import dev.tranche.extender.ledger.Hold;
 import dev.tranche.extender.ledger.Ledger;
 import dev.tranche.extender.ledger.PodFacts;
-import dev.tranche.extender.preempt.Budgets;
+import dev.tranche.extender.ledger.Timing;
+import dev.tranche.extender.placement.Placement;
 import dev.tranche.extender.snapshot.Trials;
+import dev.tranche.extender.snapshot.Turn;
 import java.util.Comparator;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.function.LongSupplier;
+import java.util.Optional;
+import java.util.Set;
+import java.util.function.Consumer;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Pods that kube-scheduler has nominated and not bound yet, with the progress of each one's plan:
- * see {@link NominationPlanner}. Bounded; confined to the loop.
+ * Holds GPUs for pods that kube-scheduler has nominated and not bound yet, and whose nomination
+ * another extender replica has planned. That replica may be gone, but its victims still terminate.
+ * Pods of lower priority must not get what the victims free. The plan is made anew from what the
+ * API server shows: the nomination, and the terminating pods on that node. Bounded; confined to the
+ * loop.
  */
 public final class NominatedPods {
   static final int PODS_MAX = 1_000;
 
+  private final SchedulingCore core;
   private final Ledger ledger;
-  private final LongSupplier clockMs;
+  private final Turn turn;
 
   /** By uid, in the order in which they were first seen. */
   private final Map<String, Nominee> nominees = new LinkedHashMap<>();
 
-  public NominatedPods(Ledger ledger, LongSupplier clockMs) {
-    this.ledger = ledger;
-    this.clockMs = clockMs;
+  public NominatedPods(SchedulingCore core) {
+    this.core = core;
+    this.ledger = core.ledger;
+    this.turn = new Turn(core.clockMs);
   }
 
-  /** The inputs of a planning attempt; with equal inputs it need not be repeated. */
-  record Tried(long ledgerVersion, long loadVersion, boolean budgetsRead) {}
+  /** The inputs of a plan; with equal inputs it need not be made again. */
+  private record Tried(long ledgerVersion, long loadVersion) {}
 
-  /**
-   * A planning attempt, which may take several turns.
-   *
-   * @param ledgerVersion of the node; when it changes, the attempt begins anew
-   */
-  record Attempt(long ledgerVersion, Trials trials, Budgets budgets) {}
-
-  static final class Nominee {
+  private static final class Nominee {
     final String node;
     final long sinceMs;
 
@@ -48,11 +54,6 @@ public final class NominatedPods {
     boolean planDone;
 
     @Nullable Tried tried;
-
-    @Nullable Attempt attempt;
-
-    /** When the round began in which the pod last had its turn; 0 if it had none yet. */
-    long turnMs;
 
     Nominee(String node, long sinceMs, boolean planDone) {
       this.node = node;
@@ -80,7 +81,7 @@ public final class NominatedPods {
     }
     nominees.remove(uid);
     if (node != null) {
-      nominees.put(uid, new Nominee(node, clockMs.getAsLong(), ledger.nominated(uid)));
+      nominees.put(uid, new Nominee(node, core.nowMs(), ledger.nominated(uid)));
       forgetTheOldest();
     }
   }
@@ -102,24 +103,69 @@ public final class NominatedPods {
   }
 
   /**
-   * @param nominee whose plan is still to be made
+   * Holds GPUs for nominated pods, if possible; called before other pods are placed. This takes one
+   * turn at most.
+   *
+   * @param state applies what follows
    */
-  record Unplanned(PodFacts pod, Nominee nominee) {}
+  public void planAll(Consumer<Event> state) {
+    if (nominees.isEmpty()) {
+      return;
+    }
+    turn.begin();
+    try {
+      for (PodFacts pod : byPriority()) {
+        Nominee nominee = nominees.get(pod.uid());
+        if (nominee != null && !nominee.planDone) {
+          core.evaluator.onNode(nominee.node, () -> plan(pod, nominee, state));
+        }
+      }
+    } catch (Turn.Over over) {
+      // The others have their turn next time.
+    }
+  }
+
+  private List<PodFacts> byPriority() {
+    return nominees.keySet().stream()
+        .flatMap(uid -> ledger.pod(uid).stream())
+        .sorted(Comparator.comparingInt(pod -> -pod.preemption().priority()))
+        .toList();
+  }
+
+  private void plan(PodFacts pod, Nominee nominee, Consumer<Event> state) {
+    String node = nominee.node;
+    Optional<Hold> elsewhere = ledger.hold(pod.uid()).filter(hold -> !ledger.nominated(pod.uid()));
+    if (elsewhere.filter(Hold::isTentative).isPresent()) {
+      // The hold elsewhere may expire: the pod then needs the GPUs of its nominated node again.
+      return;
+    }
+    boolean late = core.nowMs() - nominee.sinceMs >= Timing.DEFAULT.nominatedMs();
+    nominee.planDone = elsewhere.isPresent() || late;
+    var now = new Tried(ledger.version(node), core.loads.version(node));
+    if (nominee.planDone || now.equals(nominee.tried)) {
+      return;
+    }
+    Optional<Placement> freed =
+        new Trials(core.evaluator, ledger, pod, turn).without(node, terminating(node)).placement();
+    nominee.tried = now;
+    nominee.planDone = freed.isPresent();
+    if (freed.isPresent()) {
+      state.accept(new Event.Nominate(pod, Map.of(node, freed.get()), node));
+      // The pod is nominated already: its hold then lasts as long as that of a nomination seen
+      // here.
+      state.accept(new Event.PodSeen(pod));
+    }
+  }
 
   /**
-   * Returns the pods without a plan: first those that had no turn for the longest time, then by
-   * priority.
+   * Returns the terminating pods, however long they have been terminating: the pod was nominated
+   * because they end.
    */
-  List<Unplanned> unplanned() {
-    return nominees.entrySet().stream()
-        .filter(entry -> !entry.getValue().planDone)
-        .flatMap(
-            entry ->
-                ledger.pod(entry.getKey()).stream()
-                    .map(pod -> new Unplanned(pod, entry.getValue())))
-        .sorted(
-            Comparator.<Unplanned>comparingLong(each -> each.nominee().turnMs)
-                .thenComparingInt(each -> -each.pod().preemption().priority()))
-        .toList();
+  private Set<String> terminating(String node) {
+    return ledger.holds(node).stream()
+        .flatMap(hold -> ledger.pod(hold.uid()).stream())
+        .filter(pod -> pod.preemption().terminating())
+        .map(PodFacts::uid)
+        .collect(Collectors.toSet());
   }
 }

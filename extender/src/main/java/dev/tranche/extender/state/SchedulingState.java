@@ -13,7 +13,6 @@ public final class SchedulingState {
   public final UnschedulablePods waiting;
   public final NominatedPods nominees;
   public final StateWriter writer;
-  public final NominationPlanner nominations;
   public final PodWaker waker;
 
   public SchedulingState(
@@ -22,7 +21,6 @@ public final class SchedulingState {
     this.writer = new StateWriter(core, nodes, api, metrics);
     this.waiting = writer.waiting;
     this.nominees = writer.nominees;
-    this.nominations = new NominationPlanner(core, nominees, writer);
     this.waker = new PodWaker(core, readiness, waiting, api, metrics);
   }
 }

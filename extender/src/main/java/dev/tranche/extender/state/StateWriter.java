@@ -38,7 +38,7 @@ public final class StateWriter {
   StateWriter(SchedulingCore core, NodePlugins nodes, ApiServer api, ExtenderMetrics metrics) {
     this.core = core;
     this.waiting = new UnschedulablePods(core, metrics);
-    this.nominees = new NominatedPods(core.ledger, core.clockMs);
+    this.nominees = new NominatedPods(core);
     this.podChecks = new PodChecks(api::checkedPod, core.clockMs, metrics);
     this.nodes = nodes;
     this.metrics = metrics;

@@ -243,7 +243,7 @@ public final class Preempt {
         return new Answer.Undecided(unknown.get());
       }
       if (nodes == null) {
-        state.nominations.planAll();
+        state.nominees.planAll(state.writer::apply);
         nodes = new ArrayDeque<>(leastHarmFirst());
       }
       lookAtAll(nodes);

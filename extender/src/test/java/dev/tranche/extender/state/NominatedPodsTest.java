@@ -147,20 +147,6 @@ final class NominatedPodsTest {
     assertThat(offered("q", 5, LOW)).isFalse();
   }
 
-  @Test
-  void whoElseWillGo_isNotGuessed_beforeBudgetsAreRead() {
-    second = new FakeWorld(Policy.LOAD);
-    second.report("a", new Gpu("a0", 0, 0), new Gpu("a1", 0, 0));
-    first = second;
-    fill();
-    nominate("a");
-    offered("q", 1, LOW);
-    assertThat(second.ledger.nominatedPods()).isEmpty();
-    second.budgets.listed();
-    offered("q", 1, LOW);
-    assertThat(second.ledger.nominatedPods()).hasSize(1);
-  }
-
   /**
    * From Kubernetes 1.35 on, kube-scheduler also nominates the node of a pod that it is about to
    * bind, while its volume is made. Nobody is evicted for it.

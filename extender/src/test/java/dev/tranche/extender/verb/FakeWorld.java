@@ -35,7 +35,6 @@ import dev.tranche.extender.snapshot.PackedPolicy;
 import dev.tranche.extender.state.ApiServer;
 import dev.tranche.extender.state.NodePlugins;
 import dev.tranche.extender.state.NominatedPods;
-import dev.tranche.extender.state.NominationPlanner;
 import dev.tranche.extender.state.PodWaker;
 import dev.tranche.extender.state.ReadinessGate;
 import dev.tranche.extender.state.SchedulingState;
@@ -125,7 +124,6 @@ public final class FakeWorld implements NodePlugins, ApiServer {
   public final Gangs gangs;
   public final ReadinessGate readiness;
   public final StateWriter state;
-  public final NominationPlanner nominations;
   public final PodWaker podWaker;
   public final SchedulingCore core;
   public final SchedulingState shared;
@@ -162,7 +160,6 @@ public final class FakeWorld implements NodePlugins, ApiServer {
     this.waiting = shared.waiting;
     this.nominees = shared.nominees;
     this.state = shared.writer;
-    this.nominations = shared.nominations;
     this.podWaker = shared.waker;
   }
 
