@@ -7,14 +7,12 @@ import dev.tranche.extender.http.ExtenderV1.ExtenderArgs;
 import dev.tranche.extender.http.ExtenderV1.ExtenderBindingArgs;
 import dev.tranche.extender.http.ExtenderV1.ExtenderPreemptionArgs;
 import dev.tranche.extender.http.ExtenderV1.MalformedException;
-import dev.tranche.extender.http.ExtenderV1.MetaVictims;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.ledger.PodFields;
 import dev.tranche.extender.ledger.ReadPod;
 import dev.tranche.extender.verb.Preempt;
 import dev.tranche.process.client.KubernetesJson;
 import java.io.IOException;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -35,8 +33,8 @@ public record ExtenderReader(List<String> resources) {
     @Nullable List<String> nodeNames;
 
     @JsonProperty("NodeNameToMetaVictims")
-    @JsonSetter(nulls = Nulls.SET, contentNulls = Nulls.SET)
-    @Nullable Map<String, @Nullable MetaVictims> victims;
+    @JsonSetter(nulls = Nulls.SET, contentNulls = Nulls.FAIL)
+    @Nullable Map<String, Preempt.VictimUids> victims;
   }
 
   public ExtenderArgs args(byte[] json) throws MalformedException {
@@ -49,22 +47,7 @@ public record ExtenderReader(List<String> resources) {
 
   public ExtenderPreemptionArgs preemption(byte[] json) throws MalformedException {
     Args args = read(json, Args.class);
-    return new ExtenderPreemptionArgs(identified(args.pod.read()), victims(args.victims));
-  }
-
-  private static @Nullable Map<String, Preempt.VictimUids> victims(
-      @Nullable Map<String, @Nullable MetaVictims> read) throws MalformedException {
-    if (read == null) {
-      return null;
-    }
-    var byNode = new LinkedHashMap<String, Preempt.VictimUids>();
-    for (var victims : read.entrySet()) {
-      if (victims.getValue() == null || !victims.getValue().haveUids()) {
-        throw new MalformedException("a victim on node " + victims.getKey() + " without UID");
-      }
-      byNode.put(victims.getKey(), victims.getValue().read());
-    }
-    return byNode;
+    return new ExtenderPreemptionArgs(identified(args.pod.read()), args.victims);
   }
 
   public ExtenderBindingArgs binding(byte[] json) throws MalformedException {

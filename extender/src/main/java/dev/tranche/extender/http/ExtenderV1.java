@@ -1,7 +1,5 @@
 package dev.tranche.extender.http;
 
-import static java.util.Objects.requireNonNull;
-
 import com.fasterxml.jackson.annotation.JsonProperty;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.score.packing.HostRequest;
@@ -50,32 +48,6 @@ public final class ExtenderV1 {
       @JsonProperty("Node") String node) {
     public String key() {
       return podNamespace + "/" + podName;
-    }
-  }
-
-  /** The victims on a node, by uid. */
-  record MetaVictims(
-      @JsonProperty("Pods") @Nullable List<@Nullable MetaPod> pods,
-      @JsonProperty("NumPDBViolations") long violations) {
-    record MetaPod(@JsonProperty("UID") @Nullable String uid) {}
-
-    static MetaVictims of(Preempt.VictimUids victims) {
-      return new MetaVictims(
-          victims.uids().stream().<@Nullable MetaPod>map(MetaPod::new).toList(),
-          victims.violations());
-    }
-
-    boolean haveUids() {
-      return pods == null || pods.stream().allMatch(pod -> pod != null && pod.uid() != null);
-    }
-
-    /** Requires that all victims {@link #haveUids}. */
-    Preempt.VictimUids read() {
-      return new Preempt.VictimUids(
-          pods == null
-              ? List.of()
-              : pods.stream().map(pod -> requireNonNull(requireNonNull(pod).uid())).toList(),
-          violations);
     }
   }
 

@@ -2,7 +2,6 @@ package dev.tranche.extender.http;
 
 import com.fasterxml.jackson.annotation.JsonProperty;
 import com.fasterxml.jackson.core.JsonProcessingException;
-import dev.tranche.extender.http.ExtenderV1.MetaVictims;
 import dev.tranche.extender.placement.Reason;
 import dev.tranche.extender.verb.Filter;
 import dev.tranche.extender.verb.Preempt;
@@ -27,7 +26,7 @@ public final class ExtenderWriter {
       @JsonProperty("Host") String host, @JsonProperty("Score") int score) {}
 
   private record PreemptionResult(
-      @JsonProperty("NodeNameToMetaVictims") Map<String, MetaVictims> victims) {}
+      @JsonProperty("NodeNameToMetaVictims") Map<String, Preempt.VictimUids> victims) {}
 
   private record Failure(@JsonProperty("Error") String sentence) {}
 
@@ -59,9 +58,7 @@ public final class ExtenderWriter {
 
   /** Encodes an ExtenderPreemptionResult: kube-scheduler drops the nodes that aren't in it. */
   public static Buffer victims(Map<String, Preempt.VictimUids> byNode) {
-    var victims = new LinkedHashMap<String, MetaVictims>();
-    byNode.forEach((node, of) -> victims.put(node, MetaVictims.of(of)));
-    return bytes(new PreemptionResult(victims));
+    return bytes(new PreemptionResult(byNode));
   }
 
   /** Encodes the error field, the only one that the results of filter and bind have in common. */

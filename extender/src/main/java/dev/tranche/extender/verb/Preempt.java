@@ -1,5 +1,8 @@
 package dev.tranche.extender.verb;
 
+import com.fasterxml.jackson.annotation.JsonCreator;
+import com.fasterxml.jackson.annotation.JsonIgnore;
+import com.fasterxml.jackson.annotation.JsonProperty;
 import dev.tranche.extender.core.SchedulingCore;
 import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.ledger.Hold;
@@ -109,13 +112,28 @@ public final class Preempt {
   }
 
   /**
-   * Victims of one node.
+   * Victims of one node, as kube-scheduler's MetaVictims name them.
    *
    * @param uids never empty in an answer
    */
-  public record VictimUids(List<String> uids, long violations) {
+  public record VictimUids(
+      @JsonIgnore List<String> uids, @JsonProperty("NumPDBViolations") long violations) {
     public VictimUids {
       uids = List.copyOf(uids);
+    }
+
+    record Victim(@JsonProperty("UID") String uid) {}
+
+    @JsonCreator
+    static VictimUids of(
+        @JsonProperty("Pods") List<Victim> pods,
+        @JsonProperty("NumPDBViolations") long violations) {
+      return new VictimUids(pods.stream().map(Victim::uid).toList(), violations);
+    }
+
+    @JsonProperty("Pods")
+    List<Victim> pods() {
+      return uids.stream().map(Victim::new).toList();
     }
   }
 
