@@ -16,8 +16,8 @@ import dev.tranche.extender.controller.NodeUseWriter;
 import dev.tranche.extender.controller.PinChecks;
 import dev.tranche.extender.controller.PodRules;
 import dev.tranche.extender.controller.PodScan;
-import dev.tranche.extender.controller.SchedulerMessages;
 import dev.tranche.extender.controller.StartupTaints;
+import dev.tranche.extender.controller.StoredPods;
 import dev.tranche.extender.controller.TokenReviewer;
 import dev.tranche.extender.controller.UnknownCordons;
 import dev.tranche.extender.controller.VerbsEndpointSlice;
@@ -39,6 +39,7 @@ import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.metrics.GpuCollector;
 import dev.tranche.extender.readapi.InspectionCache;
 import dev.tranche.extender.readapi.ReadApi;
+import dev.tranche.extender.readapi.ReadApi.StoredPod;
 import dev.tranche.extender.readapi.row.Explain;
 import dev.tranche.extender.readapi.row.WaitingReasons;
 import dev.tranche.extender.snapshot.NodeSnapshot;
@@ -111,7 +112,7 @@ public final class Extender implements AutoCloseable {
   private final SchedulingState state;
   private final Explain explain;
   private final ApiWriter api;
-  private final SchedulerMessages schedulerMessages;
+  private final StoredPods storedPods;
   private final VerbsEndpointSlice verbsSlice;
   private final Leadership leadership;
   private final NodeStreams streams;
@@ -148,7 +149,7 @@ public final class Extender implements AutoCloseable {
     explain = new Explain(core.ledger, core.evaluator, core.explanations);
     streams = new NodeStreams(config.assignmentAckTimeoutMs(), loop);
     api = new ApiWriter(calls, config.resources(), loop, metrics);
-    schedulerMessages = new SchedulerMessages(calls, loop, metrics);
+    storedPods = new StoredPods(calls, loop, metrics);
     state = new SchedulingState(core, streams, api, metrics);
 
     // Who decides.
@@ -245,7 +246,11 @@ public final class Extender implements AutoCloseable {
   private List<Controller> controllers(ControllerContext context, DraNodes draNodes) {
     var mistakes = new MistakeEvents(context);
     var pins =
-        new PinChecks(context, schedulerMessages::selection, core.traits::pin, core.traits::size);
+        new PinChecks(
+            context,
+            key -> storedPods.of(key).map(pod -> pod.map(StoredPod::selection)),
+            core.traits::pin,
+            core.traits::size);
     Supplier<Stream<GpuFacts>> gpus =
         () -> core.ledger.nodes().stream().flatMap(node -> core.ledger.gpus(node).stream());
     return List.of(
@@ -319,9 +324,7 @@ public final class Extender implements AutoCloseable {
             inspections,
             state.readiness::notReady,
             explain,
-            schedulerMessages::of,
-            schedulerMessages::leftAlone,
-            pod -> schedulerMessages.selection(pod).map(found -> found.map(core.traits::filter)),
+            storedPods::of,
             new WhatIf(
                 core.ledger, core.evaluator, core.packing, config.offeredNodesMax(), core.clockMs),
             config.resources(),

@@ -51,18 +51,7 @@ public record ExtenderReader(List<String> resources) {
   }
 
   public ExtenderBindingArgs binding(byte[] json) throws MalformedException {
-    var args = read(json, ExtenderBindingArgs.class);
-    require(args.podName(), "PodName");
-    require(args.podNamespace(), "PodNamespace");
-    require(args.podUid(), "PodUID");
-    require(args.node(), "Node");
-    return args;
-  }
-
-  private static void require(String value, String key) throws MalformedException {
-    if (value.isEmpty()) {
-      throw new MalformedException("a binding without " + key);
-    }
+    return read(json, ExtenderBindingArgs.class);
   }
 
   private static <T> T read(byte[] json, Class<T> type) throws MalformedException {

@@ -35,11 +35,11 @@ class LeftAloneTest {
             .endOwnerReference()
             .endMetadata()
             .build();
-    assertThat(SchedulerMessages.leftAlone(pod)).contains("spec.template.metadata.annotations");
+    assertThat(StoredPods.leftAlone(pod)).contains("spec.template.metadata.annotations");
   }
 
   private static String leftAlone(Map<String, String> annotations, String scheduler) {
-    return SchedulerMessages.leftAlone(
+    return StoredPods.leftAlone(
         new PodBuilder()
             .withNewMetadata()
             .withAnnotations(annotations)

@@ -42,8 +42,6 @@ final class WhatIfAnswersTest {
             Optional::empty,
             world.explain(),
             null,
-            null,
-            null,
             world.whatIf(),
             List.of(Names.RESOURCE),
             0,

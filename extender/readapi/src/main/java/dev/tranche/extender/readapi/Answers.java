@@ -1,6 +1,7 @@
 package dev.tranche.extender.readapi;
 
 import dev.tranche.extender.explain.Inspection;
+import dev.tranche.extender.readapi.ReadApi.StoredPod;
 import dev.tranche.extender.readapi.change.Changes;
 import dev.tranche.extender.readapi.query.ListQuery;
 import dev.tranche.extender.readapi.query.Parameters;
@@ -19,7 +20,6 @@ import dev.tranche.extender.readapi.row.Summary;
 import dev.tranche.extender.readapi.row.View;
 import dev.tranche.extender.readapi.row.WaitingReasons;
 import dev.tranche.extender.readapi.row.WasteList;
-import dev.tranche.extender.selection.NodeFilter;
 import dev.tranche.extender.snapshot.NodeSnapshot;
 import dev.tranche.process.TokenBucket;
 import io.vertx.core.Future;
@@ -221,9 +221,9 @@ final class Answers {
                     plan ->
                         plan.isEmpty()
                             ? sources
-                                .leftAlone()
+                                .pods()
                                 .apply(key)
-                                .compose(why -> Answer.refused(unknownPod(key, why)))
+                                .compose(pod -> Answer.refused(unknownPod(key, pod)))
                             : explained(key, plan.get(), route.view())));
   }
 
@@ -246,27 +246,30 @@ final class Answers {
   }
 
   private Future<Answer> explained(String key, Explain.Plan plan, View view) {
-    Future<Optional<NodeFilter>> filter =
-        plan.evaluated() ? sources.filters().apply(key) : Future.succeededFuture(Optional.empty());
+    // kube-scheduler may have excluded nodes before it called the extender.
+    Future<Optional<StoredPod>> stored =
+        plan.evaluated() ? sources.pods().apply(key) : Future.succeededFuture(Optional.empty());
     Future<List<NodeSnapshot>> nodes =
         plan.evaluated()
             ? sources.explain().nodes(plan.pod(), sources.loop())
             : Future.succeededFuture(List.of());
-    // kube-scheduler may have excluded nodes before it called the extender.
-    Future<Optional<String>> message =
-        plan.waits()
-            ? sources.schedulerMessages().apply(key)
-            : Future.succeededFuture(Optional.empty());
-    return Future.all(filter, nodes, message)
-        .map(all -> new Explain.Known(filter.result(), nodes.result(), message.result()))
+    return Future.all(stored, nodes)
+        .map(
+            all ->
+                new Explain.Known(
+                    stored.result().map(pod -> sources.core().traits.filter(pod.selection())),
+                    nodes.result(),
+                    stored.result().flatMap(StoredPod::schedulerMessage)))
         .compose(
             known ->
                 onWorker(
                     now -> new Answer.Found(sources.explain().answer(plan, known, now, view))));
   }
 
-  private static Problem unknownPod(String key, Optional<String> leftAlone) {
-    String why = leftAlone.orElse("it was deleted, never existed, or requests no GPU");
+  private static Problem unknownPod(String key, Optional<StoredPod> pod) {
+    String why =
+        pod.map(stored -> stored.leftAlone().get())
+            .orElse("it was deleted, never existed, or requests no GPU");
     return Problem.notFound("pod %s is not known: %s".formatted(key, why));
   }
 

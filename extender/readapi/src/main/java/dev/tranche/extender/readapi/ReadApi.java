@@ -8,7 +8,7 @@ import dev.tranche.extender.readapi.access.Access;
 import dev.tranche.extender.readapi.access.FrontProxy;
 import dev.tranche.extender.readapi.row.Explain;
 import dev.tranche.extender.readapi.row.WaitingReasons;
-import dev.tranche.extender.selection.NodeFilter;
+import dev.tranche.extender.selection.PodSelection;
 import dev.tranche.process.listen.ConnectionLimits;
 import dev.tranche.process.listen.LimitedTransport;
 import dev.tranche.process.listen.ListeningPort;
@@ -65,13 +65,21 @@ public final class ReadApi {
       @Nullable HostPort remote, @Nullable HostPort local, @Nullable HostPort proxied) {}
 
   /**
+   * What only the API server knows of a pod.
+   *
+   * @param selection the pod's constraints on nodes
+   * @param schedulerMessage of the condition {@code PodScheduled} while that is false
+   * @param leftAlone why Tranche leaves the pod alone, a clause, if it does
+   */
+  public record StoredPod(
+      PodSelection selection, Optional<String> schedulerMessage, Supplier<String> leftAlone) {}
+
+  /**
    * What the answers are made from.
    *
    * @param notReady what is not known yet, as a sentence; empty when ready; called on the loop
-   * @param schedulerMessages why kube-scheduler has not placed a pod, by {@code namespace/name}
-   * @param leftAlone why Tranche leaves a pod alone, by {@code namespace/name}
-   * @param filters which nodes a pod excludes, by {@code namespace/name}; empty where the API
-   *     server does not say
+   * @param pods reads a pod by {@code namespace/name}; empty without one, or if the API server does
+   *     not answer
    * @param resources GPU resources that pods may request
    * @param historyBytesMax maximum size of the history of GPUs; 0 to keep none
    * @param clusterName shown on the web page; may be empty
@@ -82,9 +90,7 @@ public final class ReadApi {
       InspectionCache inspections,
       Supplier<Optional<String>> notReady,
       Explain explain,
-      Function<String, Future<Optional<String>>> schedulerMessages,
-      Function<String, Future<Optional<String>>> leftAlone,
-      Function<String, Future<Optional<NodeFilter>>> filters,
+      Function<String, Future<Optional<StoredPod>>> pods,
       WhatIf whatIf,
       List<String> resources,
       long historyBytesMax,

@@ -84,12 +84,7 @@ public record Explain(Ledger ledger, NodeEvaluator evaluator, Explanations expla
       Optional<Hold> hold,
       boolean evaluated,
       Policy policy,
-      Optional<Supplier<Decision>> decided) {
-    /** Returns whether the pod waits, by what the loop knows. */
-    public boolean waits() {
-      return PodState.of(pod, hold.isPresent()) == PodState.WAITING;
-    }
-  }
+      Optional<Supplier<Decision>> decided) {}
 
   /**
    * What was asked about a pod.

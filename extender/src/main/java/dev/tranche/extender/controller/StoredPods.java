@@ -6,7 +6,7 @@ import dev.tranche.api.Names;
 import dev.tranche.api.Printable;
 import dev.tranche.extender.client.Workers;
 import dev.tranche.extender.metrics.ExtenderMetrics;
-import dev.tranche.extender.selection.PodSelection;
+import dev.tranche.extender.readapi.ReadApi.StoredPod;
 import dev.tranche.extender.watch.PodReader;
 import dev.tranche.process.loop.Loop;
 import io.fabric8.kubernetes.api.model.Pod;
@@ -16,11 +16,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
-/**
- * Reads from the API server why kube-scheduler itself has not placed a pod, and which nodes the pod
- * excludes. For people's requests, one pod at a time.
- */
-public final class SchedulerMessages {
+/** Reads from the API server what is not kept of pods. For people's requests, one at a time. */
+public final class StoredPods {
   private static final int MESSAGE_CHARS_MAX = 2_000;
   private static final String PREFIX = "tranche.dev/";
   private static final List<String> SHARES = List.of(Names.GPU_FRACTION, Names.GPU_MEMORY);
@@ -32,40 +29,25 @@ public final class SchedulerMessages {
   /**
    * @param client with a request timeout that a person waits for
    */
-  public SchedulerMessages(KubernetesClient client, Loop loop, ExtenderMetrics metrics) {
+  public StoredPods(KubernetesClient client, Loop loop, ExtenderMetrics metrics) {
     this.client = client;
     this.loop = loop;
     this.workers = new Workers("explanations", 2, 8, metrics);
   }
 
   /**
-   * Returns the message of the pod's condition {@code PodScheduled} while that is false. Returns
-   * empty if there is none, or if the API server does not answer.
+   * Reads a pod; empty without one, or if the API server does not answer.
    *
    * @param key {@code namespace/name}
    */
-  public Future<Optional<String>> of(String key) {
-    return pod(key).map(pod -> pod.flatMap(SchedulerMessages::message));
+  public Future<Optional<StoredPod>> of(String key) {
+    return loop.completeOnLoop(
+            workers.submit(() -> PodReader.get(client, key).map(StoredPods::read)))
+        .otherwise(Optional.empty());
   }
 
-  /**
-   * Returns the pod's constraints on nodes; empty without a pod, or if the API server does not
-   * answer.
-   *
-   * @param key {@code namespace/name}
-   */
-  public Future<Optional<PodSelection>> selection(String key) {
-    return pod(key).map(pod -> pod.map(PodReader::selection));
-  }
-
-  /**
-   * Returns why Tranche leaves a pod alone, a clause; empty without a pod, or if the API server
-   * does not answer.
-   *
-   * @param key {@code namespace/name}
-   */
-  public Future<Optional<String>> leftAlone(String key) {
-    return pod(key).map(pod -> pod.map(SchedulerMessages::leftAlone));
+  private static StoredPod read(Pod pod) {
+    return new StoredPod(PodReader.selection(pod), message(pod), () -> leftAlone(pod));
   }
 
   static String leftAlone(Pod pod) {
@@ -91,11 +73,6 @@ public final class SchedulerMessages {
             .formatted(key)
         : "its schedulerName is %s, and Tranche gives %s to no pod of another scheduler; remove schedulerName and recreate it"
             .formatted(Printable.name(scheduler), key);
-  }
-
-  private Future<Optional<Pod>> pod(String key) {
-    return loop.completeOnLoop(workers.submit(() -> PodReader.get(client, key)))
-        .otherwise(Optional.empty());
   }
 
   private static Optional<String> message(Pod pod) {
