@@ -9,7 +9,6 @@ import io.vertx.core.Future;
 import java.util.Optional;
 import java.util.function.Function;
 import java.util.function.IntSupplier;
-import java.util.function.Supplier;
 
 /**
  * Finds out by which labels admission keeps waiting pods from nodes that would fit, what of a pod
@@ -47,7 +46,7 @@ public final class PinChecks implements WaitSurvey.Listener {
 
   /** Reads the pod. What is too much now is asked for by a later survey. */
   @Override
-  public void waits(PodFacts pod, WaitCause cause, Supplier<String> figures) {
+  public void waits(PodFacts pod, WaitCause cause, String figures) {
     if (explanations.asksForPin(pod, cause, gpuNodes.getAsInt()) && rate.tryAcquire()) {
       selections
           .apply(pod.key())

@@ -9,7 +9,6 @@ import io.fabric8.kubernetes.api.model.Event;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Set;
-import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -71,7 +70,7 @@ public final class WaitEvents implements WaitSurvey.Listener {
   }
 
   @Override
-  public void waits(PodFacts pod, WaitCause cause, Supplier<String> figures) {
+  public void waits(PodFacts pod, WaitCause cause, String figures) {
     if (!context.deciding() || cause.reason() == WaitReason.GATED) {
       return;
     }
@@ -90,7 +89,7 @@ public final class WaitEvents implements WaitSurvey.Listener {
   }
 
   /** A conflict means that the event exists already. After a failure that may pass, it is due. */
-  private void write(PodFacts pod, WaitCause cause, Supplier<String> figures, Waiting known) {
+  private void write(PodFacts pod, WaitCause cause, String figures, Waiting known) {
     long nowMs = context.nowMs();
     Event event = event(pod, cause, figures, known.period(nowMs));
     known.told = cause.reason();
@@ -107,13 +106,12 @@ public final class WaitEvents implements WaitSurvey.Listener {
   }
 
   /**
-   * @param figures pods with equal requests share the text
    * @param period how many times {@link #REPEAT_MS} the pod had existed
    */
-  private static Event event(PodFacts pod, WaitCause cause, Supplier<String> figures, long period) {
+  private static Event event(PodFacts pod, WaitCause cause, String figures, long period) {
     WaitReason reason = cause.reason();
     String text = cause.line() + ". " + cause.whatToDo();
-    String more = reason.isOfGpus() ? figures.get() : "";
+    String more = reason.isOfGpus() ? figures : "";
     Event event =
         Events.warning(
             ApiWriter.COMPONENT,

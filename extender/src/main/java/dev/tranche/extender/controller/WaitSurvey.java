@@ -28,7 +28,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.Callable;
-import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -69,7 +68,7 @@ public final class WaitSurvey implements Controller {
      *
      * @param figures of the nodes that came nearest to fitting
      */
-    void waits(PodFacts pod, WaitCause cause, Supplier<String> figures);
+    void waits(PodFacts pod, WaitCause cause, String figures);
 
     /** Only these pods wait still, by uid. */
     default void retain(Set<String> waiting) {}
@@ -102,25 +101,7 @@ public final class WaitSurvey implements Controller {
   private record Condition(
       SchedulerVerdict verdict, @Nullable String nominated, Optional<Set<Reason>> decided) {}
 
-  private record Answer(PodFacts pod, WaitCause cause, Supplier<String> figures) {}
-
-  /** A text that is made once for equal pods, and only if somebody is told. */
-  private static final class Figures implements Supplier<String> {
-    private final Refusals refused;
-    private @Nullable String text;
-
-    Figures(Refusals refused) {
-      this.refused = refused;
-    }
-
-    @Override
-    public String get() {
-      if (text == null) {
-        text = FitErrorText.figures(refused);
-      }
-      return text;
-    }
-  }
+  private record Answer(PodFacts pod, WaitCause cause, String figures) {}
 
   public WaitSurvey(ControllerContext context, Turns turns, List<Listener> listeners) {
     this.context = context;
@@ -245,7 +226,8 @@ public final class WaitSurvey implements Controller {
     PodFacts first = pods.getFirst();
     List<NodeFit> fits = evaluator.evaluate(first, all, evaluator.policyOf(first, false));
     var survey = Survey.of(fits);
-    var figures = new Figures(Refusals.of(fits));
+    // Once for equal pods.
+    String figures = FitErrorText.figures(Refusals.of(fits));
     Map<Condition, WaitCause> causes = new HashMap<>();
     var answers = new ArrayList<Answer>();
     for (PodFacts pod : pods) {

@@ -51,7 +51,7 @@ public final class PodWaker {
       firstWakeDue = true;
       firstWake = null;
     }
-    waiting.wake(core.evaluator::policyOf, core.clockMs, rate::available, this::wakeFitting);
+    waiting.wake(core.evaluator::policyOf, rate::available, this::wakeFitting);
   }
 
   /** Wakes all rejected pods; tried again a second later if it fails. */

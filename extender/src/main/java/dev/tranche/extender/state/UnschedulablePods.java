@@ -21,7 +21,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.Function;
-import java.util.function.LongSupplier;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
@@ -164,13 +163,12 @@ public final class UnschedulablePods {
    */
   void wake(
       Function<PodFacts, Policy> policyOf,
-      LongSupplier clockMs,
       Predicate<String> mayPatch,
       Function<String, Future<?>> patch) {
-    long nowMs = clockMs.getAsLong();
+    long nowMs = core.nowMs();
     fragmented = pods.values().stream().filter(this::isFragmented).count();
     if (patchDone() && nowMs - lastMs >= BETWEEN_MS) {
-      tryChangedNodes(policyOf, clockMs, nowMs, mayPatch, patch);
+      tryChangedNodes(policyOf, nowMs, mayPatch, patch);
     }
     untried = changed.size();
   }
@@ -182,7 +180,6 @@ public final class UnschedulablePods {
 
   private void tryChangedNodes(
       Function<PodFacts, Policy> policyOf,
-      LongSupplier clockMs,
       long nowMs,
       Predicate<String> mayPatch,
       Function<String, Future<?>> patch) {
@@ -202,7 +199,7 @@ public final class UnschedulablePods {
                 trial(pod, now.node()), any -> fits(pod, now.node(), policyOf, nowMs))) {
           wakes.add(rejected);
         }
-        late = clockMs.getAsLong() - nowMs >= WITHIN_MS;
+        late = core.nowMs() - nowMs >= WITHIN_MS;
       }
       round = now.pods().hasNext() ? now : null;
       if (!wakes.isEmpty()) {

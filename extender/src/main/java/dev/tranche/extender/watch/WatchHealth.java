@@ -18,9 +18,6 @@ final class WatchHealth {
   private final Counter undecodable;
   private volatile long lastEventMs;
 
-  /** Whether bookmarks arrive. Without them, a quiet watch may still be alive. */
-  private volatile boolean bookmarks;
-
   /**
    * @param kind such as {@code pods}
    */
@@ -51,11 +48,6 @@ final class WatchHealth {
     lastEventMs = clockMs.getAsLong();
   }
 
-  void bookmark() {
-    bookmarks = true;
-    eventReceived();
-  }
-
   void failed() {
     failures.increment();
   }
@@ -65,7 +57,7 @@ final class WatchHealth {
   }
 
   boolean lost() {
-    return bookmarks && ageMs() > SILENCE_MS_MAX;
+    return ageMs() > SILENCE_MS_MAX;
   }
 
   private long ageMs() {

@@ -56,7 +56,7 @@ final class WaitEventsTest {
 
   private void waits(WaitCause cause, long atMs, String figures) {
     rig.world.nowMs = atMs;
-    events.waits(pod("a", 1), cause, () -> figures);
+    events.waits(pod("a", 1), cause, figures);
   }
 
   @Test
@@ -113,7 +113,7 @@ final class WaitEventsTest {
       rig.world.nowMs = s * 1_000;
       int before = created.size();
       if (s % 3 == 0) {
-        pods.forEach(pod -> events.waits(pod, FULL, () -> "figures"));
+        pods.forEach(pod -> events.waits(pod, FULL, "figures"));
       }
       most = Math.max(most, created.size() - before);
     }
@@ -132,7 +132,7 @@ final class WaitEventsTest {
         events = events();
         rig.answer = Future.failedFuture(new KubernetesClientException("exists", 409, null));
       }
-      events.waits(pod, FULL, () -> "");
+      events.waits(pod, FULL, "");
     }
     List<String> names = created.stream().map(event -> event.getMetadata().getName()).toList();
     assertThat(names).as("of the first, the same again, and the repeated one").hasSize(3);
@@ -152,8 +152,7 @@ final class WaitEventsTest {
 
   @Test
   void pods_areBounded_andThoseThatNoLongerWaitAreForgotten() {
-    IntStream.range(0, WaitEvents.PODS_MAX + 5)
-        .forEach(i -> events.waits(pod("a", i), FULL, () -> ""));
+    IntStream.range(0, WaitEvents.PODS_MAX + 5).forEach(i -> events.waits(pod("a", i), FULL, ""));
     assertThat(events.pods.size()).isEqualTo(WaitEvents.PODS_MAX);
     events.retain(Set.of("a-1"));
     assertThat(events.pods.size()).isOne();

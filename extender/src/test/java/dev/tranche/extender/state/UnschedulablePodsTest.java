@@ -169,7 +169,7 @@ final class UnschedulablePodsTest {
   }
 
   private void wake() {
-    world.waiting.wake(this::policy, world::nowMs, node -> true, this::patch);
+    world.waiting.wake(this::policy, node -> true, this::patch);
   }
 
   private Policy policy(PodFacts pod) {

@@ -32,7 +32,6 @@ import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.Random;
 import java.util.Set;
-import java.util.function.Supplier;
 import java.util.stream.LongStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -330,7 +329,7 @@ final class WaitReasonsTest extends WaitingPodsRig {
     listeners.add(
         new WaitSurvey.Listener() {
           @Override
-          public void waits(PodFacts pod, WaitCause cause, Supplier<String> figures) {}
+          public void waits(PodFacts pod, WaitCause cause, String figures) {}
 
           @Override
           public void retain(Set<String> waiting) {
@@ -453,7 +452,7 @@ final class WaitReasonsTest extends WaitingPodsRig {
         0,
         (pod, cause, text) -> {
           told.add(pod.uid());
-          figures.add(text.get());
+          figures.add(text);
           world.nowMs++;
         });
     survey.tick();
