@@ -1,7 +1,6 @@
 package dev.tranche.extender;
 
 import dev.tranche.process.settings.ProcessSetting;
-import java.util.List;
 
 /** The settings of the extender. */
 enum ExtenderSetting implements ProcessSetting {
@@ -101,10 +100,5 @@ enum ExtenderSetting implements ProcessSetting {
   @Override
   public String meaning() {
     return meaning;
-  }
-
-  @Override
-  public List<String> variableAliases() {
-    return this == IDENTITY ? List.of("HOSTNAME") : List.of();
   }
 }

@@ -21,7 +21,6 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
 import java.util.zip.GZIPInputStream;
 import java.util.zip.GZIPOutputStream;
@@ -41,7 +40,7 @@ public final class OpsRoutes {
   /** Anyone who reaches the port may read slowly. By default Prometheus waits no longer. */
   private static final long PAGE_S_MAX = 10;
 
-  /** How long a page serves others while clients read: each that reads slowly keeps its page. */
+  /** How long a page serves others: each client that reads slowly keeps its page. */
   private static final Duration SHARED = Duration.ofSeconds(1);
 
   private static final Logger LOG = LoggerFactory.getLogger(OpsRoutes.class);
@@ -51,9 +50,6 @@ public final class OpsRoutes {
   private final GpuCollector gpus;
   private final InspectionCache inspections;
   private final LineLimiter unreadLog = new LineLimiter(LOG, "/metrics that was not read by");
-
-  /** Clients that are being served. */
-  private final AtomicInteger readers = new AtomicInteger();
 
   private @Nullable Future<byte[]> newest;
   private long newestAtNanos;
@@ -87,7 +83,7 @@ public final class OpsRoutes {
   private synchronized Future<byte[]> packed() {
     Future<byte[]> page = newest;
     long nowNanos = System.nanoTime();
-    boolean old = readers.get() == 0 || nowNanos - newestAtNanos >= SHARED.toNanos();
+    boolean old = nowNanos - newestAtNanos >= SHARED.toNanos();
     if (page == null || page.failed() || (page.isComplete() && old)) {
       newestAtNanos = nowNanos;
       page = inspections.latest().compose(now -> vertx.executeBlocking(() -> pack(now), false));
@@ -117,13 +113,11 @@ public final class OpsRoutes {
       response.putHeader("Content-Encoding", "gzip");
     }
     Promise<Void> sent = Promise.promise();
-    readers.incrementAndGet();
     vertx
         .<InputStream>executeBlocking(() -> gzipped ? page : new GZIPInputStream(page), false)
         .onSuccess(body -> send(body, response, sent))
         .onFailure(sent::fail);
     sent.future()
-        .onComplete(ended -> readers.decrementAndGet())
         .timeout(PAGE_S_MAX, TimeUnit.SECONDS)
         .onFailure(
             cause -> {

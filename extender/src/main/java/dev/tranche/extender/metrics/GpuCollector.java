@@ -64,7 +64,7 @@ public final class GpuCollector implements MultiCollector {
                       + " grants.",
                   g -> g.view().measured() ? 1 : 0),
           new RowCollector<>(
-                  () -> latest().inspection().holdsByStage().entrySet(),
+                  () -> this.latest.holdsByStage().entrySet(),
                   stage -> Labels.of("stage", stage.getKey().name().toLowerCase(Locale.ROOT)))
               .gauge(
                   "tranche_extender_holds",
@@ -89,7 +89,7 @@ public final class GpuCollector implements MultiCollector {
                   of -> of.getValue()));
 
   private final BooleanSupplier allSeries;
-  private volatile Latest latest = new Latest(Inspection.NONE, true);
+  private volatile Inspection latest = Inspection.NONE;
 
   /**
    * @param allSeries whether to show all series of each GPU. For 40,000 GPUs they are 240,000, so
@@ -103,13 +103,6 @@ public final class GpuCollector implements MultiCollector {
     this.namesPods = namesPods;
   }
 
-  /**
-   * What the next scrape shows.
-   *
-   * @param allSeries whether to show all series of each GPU; else only which GPUs are not measured
-   */
-  private record Latest(Inspection inspection, boolean allSeries) {}
-
   private record Gpu(String node, GpuView view, long ageMs) {
     Labels labels() {
       return Labels.of(
@@ -122,7 +115,7 @@ public final class GpuCollector implements MultiCollector {
 
   /** Sets what the next scrape shows. */
   public void update(Inspection inspection) {
-    latest = new Latest(inspection, allSeries.getAsBoolean());
+    latest = inspection;
   }
 
   @Override
@@ -132,40 +125,34 @@ public final class GpuCollector implements MultiCollector {
     return all.build();
   }
 
-  private Latest latest() {
-    return latest;
-  }
-
   /**
    * @param measured whether GPUs that are measured are shown although others have all series
    */
   private List<Gpu> shown(boolean measured) {
-    Latest now = latest;
+    Inspection now = latest;
+    boolean all = allSeries.getAsBoolean();
     Stream<Gpu> gpus =
-        now.inspection().nodes().stream()
+        now.nodes().stream()
             .flatMap(
                 node ->
                     node.gpus().stream()
-                        .map(
-                            gpu ->
-                                new Gpu(
-                                    node.name(), gpu.view(), now.inspection().ageMs(node, gpu))));
-    return gpus.filter(gpu -> now.allSeries() || (!measured && !gpu.view().measured())).toList();
+                        .map(gpu -> new Gpu(node.name(), gpu.view(), now.ageMs(node, gpu))));
+    return gpus.filter(gpu -> all || (!measured && !gpu.view().measured())).toList();
   }
 
   private List<Share> shares() {
-    return latest.allSeries() && namesPods ? Share.of(latest.inspection()) : List.of();
+    return namesPods && allSeries.getAsBoolean() ? Share.of(latest) : List.of();
   }
 
   private Map<List<String>, Long> unplaced() {
     return counted(
-        latest.inspection().nodes().stream()
+        latest.nodes().stream()
             .flatMap(node -> node.unplaced().stream())
             .map(hold -> List.of(hold.namespace())));
   }
 
   private Map<List<String>, Long> waiting() {
-    return counted(reasons.waiting(latest.inspection()));
+    return counted(reasons.waiting(latest));
   }
 
   /**

@@ -92,9 +92,6 @@ public final class GpuLabels {
   // As Feature Discovery does, which labels one product per node. Of equal counts, the lowest index
   // wins.
   private static List<Gpu> mostNumerous(List<Gpu> gpus) {
-    if (gpus.stream().allMatch(gpu -> sameProduct(gpu, gpus.getFirst()))) {
-      return gpus;
-    }
     Map<String, List<Gpu>> byProduct =
         gpus.stream().collect(Collectors.groupingBy(GpuLabels::product));
     return byProduct.values().stream()
@@ -102,17 +99,6 @@ public final class GpuLabels {
             Comparator.<List<Gpu>>comparingInt(List::size)
                 .thenComparingInt(sameProductGpus -> -sameProductGpus.getFirst().getIndex()))
         .orElseThrow();
-  }
-
-  /**
-   * Whether both surely have the same product label. A fast check for each report, since nearly all
-   * nodes have one product.
-   */
-  private static boolean sameProduct(Gpu gpu, Gpu first) {
-    return gpu.getModel().equals(first.getModel())
-        && gpu.getMigProfile().equals(first.getMigProfile())
-        && gpu.getResource().equals(first.getResource())
-        && shared(gpu) == shared(first);
   }
 
   private static Map<String, String> of(Gpu gpu, int count) {

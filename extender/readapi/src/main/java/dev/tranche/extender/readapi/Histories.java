@@ -55,7 +55,7 @@ final class Histories {
         .compose(
             ready ->
                 ready
-                    ? sources.inspections().latestUncached().compose(now -> added(kept, now))
+                    ? sources.inspections().latest().compose(now -> added(kept, now))
                     : Future.succeededFuture(0))
         .onFailure(failure -> LOG.warn("the history of GPUs has a gap", failure))
         .onComplete(done -> vertx.setTimer(SAMPLE_MS, due -> sample(kept)));

@@ -32,28 +32,12 @@ public final class InspectionCache {
 
   public synchronized Future<Inspection> latest() {
     long nowMs = clockMs.getAsLong();
-    Future<Inspection> known = known(nowMs);
-    if (known != null) {
-      return known;
-    }
-    Future<Inspection> fresh = taken.get();
-    latest = fresh;
-    atMs = nowMs;
-    return fresh;
-  }
-
-  /**
-   * Returns a snapshot for an infrequent reader. A snapshot that is taken only for it isn't cached,
-   * since that of a large cluster has many megabytes.
-   */
-  public synchronized Future<Inspection> latestUncached() {
-    Future<Inspection> known = known(clockMs.getAsLong());
-    return known == null ? taken.get() : known;
-  }
-
-  private @Nullable Future<Inspection> known(long nowMs) {
     Future<Inspection> known = latest;
-    boolean fresh = known != null && (!known.isComplete() || nowMs - atMs < AGE_MS_MAX);
-    return fresh ? known : null;
+    if (known == null || (known.isComplete() && nowMs - atMs >= AGE_MS_MAX)) {
+      known = taken.get();
+      latest = known;
+      atMs = nowMs;
+    }
+    return known;
   }
 }

@@ -44,15 +44,4 @@ final class InspectionCacheTest {
     taken.getLast().fail("a bug");
     assertThat(inspections.latest()).isSameAs(first);
   }
-
-  @Test
-  void pictureTakenOnce_isTheFreshOne_orIsNotKept() {
-    var first = inspections.latest();
-    taken.getLast().complete(Inspection.NONE);
-    assertThat(inspections.latestUncached()).isSameAs(first);
-    nowMs += InspectionCache.AGE_MS_MAX;
-    var passing = inspections.latestUncached();
-    assertThat(passing).isNotSameAs(first);
-    assertThat(inspections.latest()).isNotSameAs(passing);
-  }
 }

@@ -43,7 +43,7 @@ public record Candidate(
           gpu.freeReplicas(),
           gpu.takesPods() ? gpu.freeShare() : 0,
           new MemoryQuantity(gpu.memoryUsableBytes()),
-          Effective.toThePercent(gpu),
+          Effective.of(gpu),
           Printable.message(FitErrorText.gpu(node, gpu)));
     }
   }
