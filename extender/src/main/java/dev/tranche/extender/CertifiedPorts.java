@@ -22,8 +22,7 @@ import org.slf4j.LoggerFactory;
  * mount, so that neither the first nor a renewed one waits for the kubelet.
  */
 final class CertifiedPorts implements AutoCloseable {
-  private static final long OPEN_AGAIN_MS = 500;
-  private static final long OPEN_AGAIN_MAX_MS = 30_000;
+  private static final long OPEN_AGAIN_MS = 5_000;
   private static final Logger LOG = LoggerFactory.getLogger(CertifiedPorts.class);
 
   private final Vertx vertx;
@@ -77,7 +76,7 @@ final class CertifiedPorts implements AutoCloseable {
             certificate -> {
               newest = certificate;
               tellOfNoAuthorities(certificate);
-              applying = applying.transform(before -> apply(certificate, OPEN_AGAIN_MS));
+              applying = applying.transform(before -> apply(certificate));
             },
             () ->
                 LOG.info(
@@ -101,7 +100,7 @@ final class CertifiedPorts implements AutoCloseable {
   }
 
   /** Applies a certificate. The future never fails. */
-  private Future<Void> apply(ServingCertificate certificate, long againMs) {
+  private Future<Void> apply(ServingCertificate certificate) {
     if (!certificate.equals(newest)) {
       return Future.succeededFuture();
     }
@@ -122,9 +121,8 @@ final class CertifiedPorts implements AutoCloseable {
                 open
                     ? Future.succeededFuture()
                     : vertx
-                        .timer(againMs, TimeUnit.MILLISECONDS)
-                        .compose(
-                            due -> apply(certificate, Math.min(2 * againMs, OPEN_AGAIN_MAX_MS))));
+                        .timer(OPEN_AGAIN_MS, TimeUnit.MILLISECONDS)
+                        .compose(due -> apply(certificate)));
   }
 
   @Override

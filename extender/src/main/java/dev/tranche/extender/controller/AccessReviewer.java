@@ -6,13 +6,12 @@ import dev.tranche.extender.readapi.access.Access;
 import dev.tranche.extender.readapi.access.Access.Verdict;
 import dev.tranche.extender.readapi.access.Caller;
 import dev.tranche.extender.readapi.access.Right;
-import io.fabric8.kubernetes.api.model.authentication.TokenReviewBuilder;
+import io.fabric8.kubernetes.api.model.authentication.TokenReviewStatus;
 import io.fabric8.kubernetes.api.model.authentication.UserInfo;
 import io.fabric8.kubernetes.api.model.authorization.v1.SubjectAccessReviewBuilder;
 import io.fabric8.kubernetes.client.KubernetesClient;
 import io.vertx.core.Future;
-import java.util.List;
-import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 
 /** Asks the API server whose token it is, and whether that user has a right. */
@@ -45,23 +44,17 @@ public final class AccessReviewer implements Access.Reviews {
   }
 
   private Optional<Caller.User> user(String token) {
-    var status =
-        client
-            .tokenReviews()
-            .create(new TokenReviewBuilder().withNewSpec().withToken(token).endSpec().build())
-            .getStatus();
-    if (status == null
-        || !Boolean.TRUE.equals(status.getAuthenticated())
-        || status.getUser() == null) {
+    TokenReviewStatus status = TokenReviewer.review(client, token);
+    if (!Boolean.TRUE.equals(status.getAuthenticated())) {
       return Optional.empty();
     }
     UserInfo user = status.getUser();
     return Optional.of(
         new Caller.User(
-            String.valueOf(user.getUsername()),
-            user.getUid() == null ? "" : user.getUid(),
-            user.getGroups() == null ? List.of() : user.getGroups(),
-            user.getExtra() == null ? Map.of() : user.getExtra()));
+            user.getUsername(),
+            Objects.requireNonNullElse(user.getUid(), ""),
+            user.getGroups(),
+            user.getExtra()));
   }
 
   private Verdict verdict(Caller.User user, Right right) {
@@ -90,7 +83,7 @@ public final class AccessReviewer implements Access.Reviews {
             .subjectAccessReview()
             .create(spec.endSpec().build())
             .getStatus();
-    return status != null && Boolean.TRUE.equals(status.getAllowed())
+    return Boolean.TRUE.equals(status.getAllowed())
         ? new Verdict.Allowed()
         : new Verdict.Forbidden(user.name());
   }

@@ -10,7 +10,6 @@ import io.fabric8.kubernetes.api.model.Event;
 import io.fabric8.kubernetes.api.model.ObjectReference;
 import java.time.Duration;
 import java.time.Instant;
-import java.util.List;
 import java.util.Optional;
 import java.util.UUID;
 
@@ -25,20 +24,14 @@ public record NodeEventWriter(ControllerContext context, ConfigMapEvents configM
   /** Shorter than the API server keeps an event, so that none is written twice. */
   static final Duration AGE_MAX = Duration.ofMinutes(30);
 
-  /**
-   * The limits of what a node ever sends at once. They are enforced here, since a node may be
-   * compromised.
-   */
-  static final int EVENTS_MAX = 64;
-
+  /** A node may be compromised, so its texts are cut here. */
   static final int MESSAGE_CHARS_MAX = 1_000;
+
   static final int REASON_CHARS_MAX = 64;
 
   @Override
   public void reported(String node, NodeReport report) {
-    List<NodeEvent> events = report.getEventsList();
-    // The newest come last.
-    for (NodeEvent event : events.subList(Math.max(0, events.size() - EVENTS_MAX), events.size())) {
+    for (NodeEvent event : report.getEventsList()) {
       // Both times are from the node's clock, so it doesn't matter if it is wrong.
       boolean recent = report.getSentAtMs() - event.getAtMs() < AGE_MAX.toMillis();
       UUID id = Events.uuid(node + "/" + report.getPluginInstance() + "/" + event.getId());

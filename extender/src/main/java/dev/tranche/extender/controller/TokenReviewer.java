@@ -10,8 +10,8 @@ import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.stream.TokenCheck;
 import dev.tranche.process.Sha256;
 import io.fabric8.kubernetes.api.model.Pod;
-import io.fabric8.kubernetes.api.model.authentication.TokenReview;
 import io.fabric8.kubernetes.api.model.authentication.TokenReviewBuilder;
+import io.fabric8.kubernetes.api.model.authentication.TokenReviewStatus;
 import io.fabric8.kubernetes.api.model.authentication.UserInfo;
 import io.fabric8.kubernetes.client.KubernetesClient;
 import io.vertx.core.Future;
@@ -80,24 +80,28 @@ public final class TokenReviewer implements TokenCheck {
   }
 
   private Identity review(String token) {
-    TokenReview answer =
-        client
-            .tokenReviews()
-            .create(
-                new TokenReviewBuilder()
-                    .withNewSpec()
-                    .withToken(token)
-                    .withAudiences(Names.TOKEN_AUDIENCE)
-                    .endSpec()
-                    .build());
-    var status = answer.getStatus();
-    if (status == null || !Boolean.TRUE.equals(status.getAuthenticated())) {
+    TokenReviewStatus status = review(client, token, Names.TOKEN_AUDIENCE);
+    if (!Boolean.TRUE.equals(status.getAuthenticated())) {
       return new Identity.Refused("the API server does not accept the token");
     }
     if (!status.getAudiences().contains(Names.TOKEN_AUDIENCE)) {
       return new Identity.Refused("the token is not for audience " + Names.TOKEN_AUDIENCE);
     }
     return ofUser(status.getUser());
+  }
+
+  /** Asks the API server whose token it is. Blocks. */
+  static TokenReviewStatus review(KubernetesClient client, String token, String... audiences) {
+    return client
+        .tokenReviews()
+        .create(
+            new TokenReviewBuilder()
+                .withNewSpec()
+                .withToken(token)
+                .withAudiences(audiences)
+                .endSpec()
+                .build())
+        .getStatus();
   }
 
   private Identity ofUser(UserInfo who) {
@@ -124,8 +128,8 @@ public final class TokenReviewer implements TokenCheck {
     return found == null ? null : found.getSpec().getNodeName();
   }
 
-  private static @Nullable String first(@Nullable Map<String, List<String>> extra, String key) {
-    List<String> values = extra == null ? null : extra.get(key);
-    return values == null || values.isEmpty() ? null : values.getFirst();
+  private static @Nullable String first(Map<String, List<String>> extra, String key) {
+    List<String> values = extra.getOrDefault(key, List.of());
+    return values.isEmpty() ? null : values.getFirst();
   }
 }

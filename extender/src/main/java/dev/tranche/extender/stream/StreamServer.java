@@ -333,10 +333,4 @@ public final class StreamServer extends VerticleBase {
       }
     }
   }
-
-  @Override
-  public Future<?> stop() {
-    HttpServer open = server;
-    return open == null ? Future.succeededFuture() : open.close();
-  }
 }

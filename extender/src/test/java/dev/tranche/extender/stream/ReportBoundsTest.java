@@ -9,6 +9,7 @@ import dev.tranche.api.node.Gpu;
 import dev.tranche.api.node.GpuReading;
 import dev.tranche.api.node.GpuShare;
 import dev.tranche.api.node.Holding;
+import dev.tranche.api.node.NodeEvent;
 import dev.tranche.api.node.NodeReport;
 import dev.tranche.api.node.PodUse;
 import dev.tranche.process.TokenBucket;
@@ -59,6 +60,12 @@ final class ReportBoundsTest {
         .contains("a report names 400000 GPUs; 256 are allowed");
     assertThat(violation(report(1, ReportBounds.REPLICAS_MAX + 1, 0)))
         .contains("a report names 10001 held replicas; 10000 are allowed");
+    var event = NodeEvent.getDefaultInstance();
+    int events = ReportBounds.EVENTS_MAX + 1;
+    assertThat(
+            violation(
+                NodeReport.newBuilder().addAllEvents(Collections.nCopies(events, event)).build()))
+        .contains("a report names 65 events; 64 are allowed");
     assertThat(violation(report(1, 1, ReportBounds.ASSIGNMENTS_MAX + 1)))
         .contains("a report names 4097 assignments; 4096 are allowed");
   }
