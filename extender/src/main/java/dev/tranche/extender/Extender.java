@@ -117,7 +117,7 @@ public final class Extender implements AutoCloseable {
   private final Leadership leadership;
   private final NodeStreams streams;
   private final Controllers controllers;
-  private final ClusterChanges changes;
+  private final Informers informers;
   private final ListeningPort opsPort;
   private final VerbServer verbs;
   private final StreamServer streamServer;
@@ -174,8 +174,7 @@ public final class Extender implements AutoCloseable {
     var draNodes = new DraNodes(watches, config.resources(), ResourceKind.LOOK_AGAIN_MS);
     var context = new ControllerContext(core, state.readiness, api, metrics);
     controllers = new Controllers(controllers(context, draNodes), loop, metrics.failures);
-    changes = new ClusterChanges(core, state, controllers, loop);
-    var informers = new Informers(watches, config, changes);
+    informers = new Informers(watches, config, core, state, controllers);
 
     // The ports.
     opsPort = port("metrics", ConnectionLimits.METRICS);
@@ -205,11 +204,11 @@ public final class Extender implements AutoCloseable {
     apiService = new ApiServiceBundle(calls);
     ports = new CertifiedPorts(config, client, vertx, certifiedPorts());
 
-    listParts(client, informers, draNodes);
+    listParts(client, draNodes);
     StateGauges.register(metrics, core, state, streams);
   }
 
-  private void listParts(KubernetesClient client, Informers informers, DraNodes draNodes) {
+  private void listParts(KubernetesClient client, DraNodes draNodes) {
     part(informers::start, informers::close);
     part(draNodes::start, draNodes::close);
     part(ports::start, ports::close);
@@ -416,7 +415,7 @@ public final class Extender implements AutoCloseable {
     // In a turn of its own, since both take several milliseconds after a new list of all nodes.
     every(TICK_MS, () -> metrics.failures.task("the wake-up", state.waker::tick));
     every(EVERY_SECOND_MS, this::everySecond);
-    every(EVERY_SECOND_MS, changes::everySecond);
+    every(EVERY_SECOND_MS, informers::everySecond);
     every(EVERY_TEN_SECONDS_MS, controllers::everyTenSeconds);
   }
 

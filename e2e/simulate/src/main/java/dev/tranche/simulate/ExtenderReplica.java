@@ -137,7 +137,6 @@ final class ExtenderReplica extends SimulatedProcess implements NodePlugins {
     public void listed() {
       if (!nodesListed) {
         nodesListed = true;
-        core().readiness.listed("nodes");
         podWatch.start();
       }
     }
@@ -158,7 +157,6 @@ final class ExtenderReplica extends SimulatedProcess implements NodePlugins {
     public void listed() {
       if (!podsListed) {
         podsListed = true;
-        core().readiness.listed("pods");
         core().readiness.synced();
         core().state.apply(new Event.Synced());
         core().budgets.listed();

@@ -1,9 +1,6 @@
 package dev.tranche.extender.state;
 
-import java.util.LinkedHashSet;
-import java.util.List;
 import java.util.Optional;
-import java.util.Set;
 import java.util.function.BooleanSupplier;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
@@ -19,7 +16,6 @@ public final class ReadinessGate {
 
   private final BooleanSupplier allReported;
   private final LongSupplier clockMs;
-  private final Set<String> notYetListed = new LinkedHashSet<>(List.of("pods", "nodes"));
   private Supplier<Optional<String>> whyLeadershipMissing = Optional::empty;
   private LongSupplier term = () -> 0;
   private long syncedAtMs = -1;
@@ -34,16 +30,7 @@ public final class ReadinessGate {
     this.clockMs = clockMs;
   }
 
-  /**
-   * Records that an informer has listed everything.
-   *
-   * @param what {@code pods} or {@code nodes}
-   */
-  public void listed(String what) {
-    notYetListed.remove(what);
-  }
-
-  /** Records that all informers have listed everything; the first time counts. */
+  /** Records that all pods and nodes are listed; the first time counts. */
   public void synced() {
     syncedAtMs = syncedAtMs < 0 ? clockMs.getAsLong() : syncedAtMs;
   }
@@ -85,11 +72,9 @@ public final class ReadinessGate {
 
   /** Returns what has not been read yet; a follower reads everything and decides nothing. */
   public Optional<String> notReady() {
-    if (syncedAtMs < 0) {
-      String what = String.join(" and ", notYetListed);
-      return Optional.of("the extender has not read the cluster's " + what + " yet");
-    }
-    return Optional.empty();
+    return syncedAtMs < 0
+        ? Optional.of("the extender has not read the cluster's pods and nodes yet")
+        : Optional.empty();
   }
 
   /**

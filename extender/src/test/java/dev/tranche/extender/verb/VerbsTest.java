@@ -293,15 +293,12 @@ final class VerbsTest {
   }
 
   @Test
-  void notReady_namesWhatIsNotReadYet() {
+  void beforeTheClusterIsRead_nothingIsDecided() {
     var cold = FakeWorld.unsynced(new SimpleMeterRegistry());
     String unread = "the extender has not read the cluster's pods and nodes yet";
     assertThat(cold.readiness.notReady()).hasValue(unread);
     assertThat(cold.filter().filter(FakeWorld.pod("p", 3), BOTH, false))
         .isEqualTo(new Filter.Answer.Undecided(unread));
-    cold.readiness.listed("pods");
-    assertThat(cold.readiness.notReady())
-        .hasValue("the extender has not read the cluster's nodes yet");
   }
 
   @Test
