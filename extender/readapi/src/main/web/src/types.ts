@@ -139,7 +139,6 @@ export type NodeFit = Readonly<{
   message?: string;
   largestShareReplicas: number;
   gpus: readonly CandidateGpu[];
-  time?: string;
   chosenGpus?: readonly CandidateGpu[];
   score?: number;
 }>;

@@ -15,8 +15,6 @@ import java.util.Map;
 import java.util.Set;
 import java.util.SortedSet;
 import java.util.TreeSet;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Writes events for nodes whose annotation cordons a GPU that they do not have. A mistyped uuid
@@ -27,8 +25,6 @@ public final class UnknownCordons implements Controller {
 
   /** The most uuids that one event lists. */
   private static final int UUIDS_PER_EVENT_MAX = 5;
-
-  private static final Logger LOG = LoggerFactory.getLogger(UnknownCordons.class);
 
   private final ControllerContext context;
 
@@ -74,7 +70,6 @@ public final class UnknownCordons implements Controller {
       String message =
           "the annotation %s names %s, and this node has no such GPU, so the annotation has no effect for it. The node's GPUs: %s."
               .formatted(Names.CORDON_GPUS, names(unknown), names(gpus));
-      LOG.warn("node {}: {}", node, message);
       context
           .events()
           .create(id, Events.warning(ApiWriter.COMPONENT, Events.node(node), id, REASON, message));

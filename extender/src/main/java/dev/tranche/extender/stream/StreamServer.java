@@ -80,7 +80,7 @@ public final class StreamServer extends VerticleBase {
   /** The units of each node. From a node that has used them up nothing is read. */
   private final TokenBuckets works;
 
-  private final LineLimiter refusalLog;
+  private final LineLimiter refusalLog = new LineLimiter(LOG, "refused streams of");
 
   /**
    * The tokens of each address that are reviewed. An accepted token gives back what it took. All
@@ -88,7 +88,7 @@ public final class StreamServer extends VerticleBase {
    */
   private final TokenBuckets reviews;
 
-  private final LineLimiter streamLog;
+  private final LineLimiter streamLog = new LineLimiter(LOG, "the streams of node");
   private final Counter delayed;
   private volatile @Nullable HttpServer server;
 
@@ -122,8 +122,6 @@ public final class StreamServer extends VerticleBase {
     this.works = new TokenBuckets(ReportBounds.UNITS_BURST, ReportBounds.UNITS_PER_S, clockMs);
     this.reviews = new TokenBuckets(LIMITS.perAddressMax(), REVIEWS_PER_S, clockMs);
     ExtenderMetrics metrics = reports.metrics();
-    this.streamLog = new LineLimiter(LOG, "the streams of node", clockMs);
-    this.refusalLog = new LineLimiter(LOG, "refused streams of", clockMs);
     List.of("refused", "limited", "silent", "oversized", "invalid").forEach(this::ended);
     this.delayed =
         metrics.counter(
@@ -268,13 +266,8 @@ public final class StreamServer extends VerticleBase {
     }
     boolean brief = report.getReadingsCount() > 0;
     if (!brief && !report.getNode().equals(stream.node)) {
-      ended("refused").increment();
-      if (refusalLog.tryAcquire(stream.node)) {
-        LOG.warn(
-            "refused a report of node {} that names node \"{}\"", stream.node, report.getNode());
-      }
       String why = "reports are for the node of the token, " + stream.node;
-      close(stream, GrpcStatus.PERMISSION_DENIED, why);
+      end(stream, "refused", GrpcStatus.PERMISSION_DENIED, why);
       return;
     }
     Optional<String> mismatch = brief ? stream.briefMismatch(report) : Optional.empty();
@@ -323,8 +316,6 @@ public final class StreamServer extends VerticleBase {
 
   private void sweep() {
     long nowMs = clockMs.getAsLong();
-    streamLog.endPeriods();
-    refusalLog.endPeriods();
     long deadlineMs = nowMs - SILENCE_MS;
     for (NodeStream stream : streams.open()) {
       if (stream.silentSince(deadlineMs)) {

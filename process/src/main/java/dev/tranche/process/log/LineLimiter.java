@@ -43,7 +43,7 @@ public final class LineLimiter {
     this(log, subject, MonotonicClock::ms);
   }
 
-  public LineLimiter(Logger log, String subject, LongSupplier clockMs) {
+  LineLimiter(Logger log, String subject, LongSupplier clockMs) {
     this.log = log;
     this.subject = subject;
     this.clockMs = clockMs;
@@ -65,7 +65,7 @@ public final class LineLimiter {
   }
 
   /** Ends the minutes that are over, and logs how many lines were left out. */
-  public synchronized void endPeriods() {
+  synchronized void endPeriods() {
     long nowMs = clockMs.getAsLong();
     var oldest = periods.entrySet().iterator();
     while (oldest.hasNext()) {

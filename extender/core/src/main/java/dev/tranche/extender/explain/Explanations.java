@@ -77,7 +77,7 @@ public final class Explanations {
   public record Scored(NodeFit evaluation, @Nullable Integer score) {}
 
   /** Where the pod went, and the node's GPUs at that moment. */
-  public record Chosen(Instant at, NodeFit evaluation, Placement placement) {}
+  public record Chosen(NodeFit evaluation, Placement placement) {}
 
   /**
    * @param fitting some nodes that fit: after prioritize the best ones; fewer once the pod is bound
@@ -202,8 +202,7 @@ public final class Explanations {
   }
 
   public void bound(PodFacts pod, Policy policy, NodeFit evaluation, Placement placement) {
-    var chosen = new Chosen(Instant.now(), evaluation, placement);
-    var unknown = new Trace(pod, policy, chosen.at(), List.of(), 0, Refusals.NONE, null);
+    var unknown = new Trace(pod, policy, Instant.now(), List.of(), 0, Refusals.NONE, null);
     Trace before = get(pod.key()).orElse(unknown);
     var fitting = before.fitting().stream().limit(NODES_OF_BOUND_MAX).toList();
     keep(
@@ -214,6 +213,6 @@ public final class Explanations {
             fitting,
             before.fittingCount(),
             before.refused(),
-            chosen));
+            new Chosen(evaluation, placement)));
   }
 }

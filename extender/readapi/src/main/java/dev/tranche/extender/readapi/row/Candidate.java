@@ -4,21 +4,15 @@ import dev.tranche.api.Printable;
 import dev.tranche.extender.explain.FitErrorText;
 import dev.tranche.extender.placement.GpuView;
 import dev.tranche.extender.snapshot.NodeFit;
-import java.time.Instant;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/**
- * A node that a pod fits on or not, with its GPUs.
- *
- * @param time when the node was chosen
- */
+/** A node that a pod fits on or not, with its GPUs. */
 public record Candidate(
     String node,
     @Nullable String message,
     int largestShareReplicas,
     List<CandidateGpu> gpus,
-    @Nullable Instant time,
     @Nullable List<CandidateGpu> chosenGpus,
     @Nullable Integer score) {
   /**
@@ -53,24 +47,18 @@ public record Candidate(
   }
 
   static Candidate of(NodeFit node, @Nullable Integer score) {
-    return of(node, score, null, null);
+    return of(node, score, null);
   }
 
   /**
-   * @param time null if it is not known
    * @param taken the GPUs that the pod got
    */
-  static Candidate of(
-      NodeFit node,
-      @Nullable Integer score,
-      @Nullable Instant time,
-      @Nullable List<GpuView> taken) {
+  static Candidate of(NodeFit node, @Nullable Integer score, @Nullable List<GpuView> taken) {
     return new Candidate(
         node.node(),
         node.refusal() == null ? null : node.refusal().sentence,
         FitErrorText.largestFreeOnOneGpu(node),
         gpus(node, node.gpus()),
-        time,
         taken == null ? null : gpus(node, taken),
         score);
   }

@@ -272,8 +272,7 @@ public record Explain(Ledger ledger, NodeEvaluator evaluator, Explanations expla
             trace.policy().toString(),
             trace.at(),
             place(trace, chosen),
-            Candidate.of(
-                node, score(trace, chosen), chosen.at(), taken(node, chosen.placement().held())),
+            Candidate.of(node, score(trace, chosen), taken(node, chosen.placement().held())),
             CandidateNodes.of(
                 trace.fitting().stream()
                     .filter(scored -> !scored.evaluation().node().equals(node.node()))
@@ -389,7 +388,7 @@ public record Explain(Ledger ledger, NodeEvaluator evaluator, Explanations expla
             policy.toString(),
             null,
             "not decided here; its GPU is " + source(hold),
-            Candidate.of(without, null, null, taken(without, hold.held())),
+            Candidate.of(without, null, taken(without, hold.held())),
             CandidateNodes.of(List.of(), 0, Refusals.NONE),
             null,
             null);
