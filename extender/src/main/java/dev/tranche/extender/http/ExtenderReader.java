@@ -5,7 +5,6 @@ import com.fasterxml.jackson.annotation.JsonSetter;
 import com.fasterxml.jackson.annotation.Nulls;
 import dev.tranche.extender.http.ExtenderV1.ExtenderArgs;
 import dev.tranche.extender.http.ExtenderV1.ExtenderBindingArgs;
-import dev.tranche.extender.http.ExtenderV1.ExtenderPreemptionArgs;
 import dev.tranche.extender.http.ExtenderV1.MalformedException;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.ledger.PodFields;
@@ -37,24 +36,24 @@ public record ExtenderReader(List<String> resources) {
     @Nullable Map<String, Preempt.VictimUids> victims;
   }
 
-  public ExtenderArgs args(byte[] json) throws MalformedException {
+  public ExtenderArgs args(byte[] json) {
     Args args = read(json, Args.class);
     PodFields pod = args.pod;
     ReadPod read = pod.read();
     return new ExtenderArgs(
-        identified(read), args.nodeNames, read.host(), pod.hasNodePreferences(), pod.group());
+        identified(read),
+        args.nodeNames,
+        args.victims,
+        read.host(),
+        pod.hasNodePreferences(),
+        pod.group());
   }
 
-  public ExtenderPreemptionArgs preemption(byte[] json) throws MalformedException {
-    Args args = read(json, Args.class);
-    return new ExtenderPreemptionArgs(identified(args.pod.read()), args.victims);
-  }
-
-  public ExtenderBindingArgs binding(byte[] json) throws MalformedException {
+  public ExtenderBindingArgs binding(byte[] json) {
     return read(json, ExtenderBindingArgs.class);
   }
 
-  private static <T> T read(byte[] json, Class<T> type) throws MalformedException {
+  private static <T> T read(byte[] json, Class<T> type) {
     try {
       T read = KubernetesJson.MAPPER.readValue(json, type);
       if (read == null) {
@@ -69,7 +68,7 @@ public record ExtenderReader(List<String> resources) {
   /**
    * Requires a uid: holds are kept by uid, so those of pods without one would replace each other.
    */
-  private Optional<PodFacts> identified(ReadPod pod) throws MalformedException {
+  private Optional<PodFacts> identified(ReadPod pod) {
     Optional<PodFacts> facts = pod.facts(resources);
     if (facts.isPresent() && facts.get().uid().isEmpty()) {
       throw new MalformedException("pod " + facts.get().key() + " has no metadata.uid");

@@ -19,10 +19,11 @@ public final class ExtenderV1 {
   private ExtenderV1() {}
 
   /**
-   * The arguments of filter and prioritize.
+   * The arguments of filter, prioritize and preempt.
    *
    * @param pod empty if it requests none of our resources
    * @param nodeNames null unless the extender is configured with {@code nodeCacheCapable}
+   * @param victims by node, for preempt alone; null likewise
    * @param host CPU and memory that the pod requests
    * @param hasNodePreferences the pod prefers some nodes to others: by preferred affinity or
    *     topology spread
@@ -31,15 +32,10 @@ public final class ExtenderV1 {
   public record ExtenderArgs(
       Optional<PodFacts> pod,
       @Nullable List<String> nodeNames,
+      @Nullable Map<String, Preempt.VictimUids> victims,
       HostRequest host,
       boolean hasNodePreferences,
       String group) {}
-
-  /**
-   * @param victims by node; null unless the extender is configured with {@code nodeCacheCapable}
-   */
-  public record ExtenderPreemptionArgs(
-      Optional<PodFacts> pod, @Nullable Map<String, Preempt.VictimUids> victims) {}
 
   public record ExtenderBindingArgs(
       @JsonProperty("PodName") String podName,
@@ -52,7 +48,7 @@ public final class ExtenderV1 {
   }
 
   /** The body isn't a valid request. */
-  public static final class MalformedException extends Exception {
+  public static final class MalformedException extends RuntimeException {
     private static final long serialVersionUID = 1L;
 
     public MalformedException(String message) {

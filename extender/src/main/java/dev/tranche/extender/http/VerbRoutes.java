@@ -2,7 +2,6 @@ package dev.tranche.extender.http;
 
 import dev.tranche.extender.http.ExtenderV1.ExtenderArgs;
 import dev.tranche.extender.http.ExtenderV1.ExtenderBindingArgs;
-import dev.tranche.extender.http.ExtenderV1.ExtenderPreemptionArgs;
 import dev.tranche.extender.http.ExtenderV1.MalformedException;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.metrics.ExtenderMetrics;
@@ -88,7 +87,7 @@ public final class VerbRoutes {
             "/prioritize", route(Verb.PRIORITIZE, reader::args, this::prioritize),
             "/pack", route(Verb.PACK, reader::args, this::pack),
             "/bind", route(Verb.BIND, reader::binding, this::bind),
-            "/preempt", route(Verb.PREEMPT, reader::preemption, this::preempt));
+            "/preempt", route(Verb.PREEMPT, reader::args, this::preempt));
   }
 
   /** An encoded answer and how it is counted. */
@@ -98,17 +97,13 @@ public final class VerbRoutes {
     }
   }
 
-  @FunctionalInterface
-  private interface Reading<T> {
-    T of(byte[] body) throws MalformedException;
-  }
-
   /**
    * @param answer to a body
    */
   private record Route(Verb verb, Function<byte[], Future<Answer>> answer) {}
 
-  private <T> Route route(Verb verb, Reading<T> reading, Function<T, Future<Answer>> decision) {
+  private <T> Route route(
+      Verb verb, Function<byte[], T> reading, Function<T, Future<Answer>> decision) {
     return new Route(verb, body -> read(body, reading).compose(decision));
   }
 
@@ -233,13 +228,13 @@ public final class VerbRoutes {
   }
 
   /** Reads a body. A large one would hold the loop, so that a worker reads it. */
-  private <T> Future<T> read(byte[] body, Reading<T> reading) {
+  private <T> Future<T> read(byte[] body, Function<byte[], T> reading) {
     if (body.length > READ_HERE_BYTES_MAX) {
-      return vertx.executeBlocking(() -> reading.of(body), false).map(Objects::requireNonNull);
+      return vertx.executeBlocking(() -> reading.apply(body), false).map(Objects::requireNonNull);
     }
     try {
-      return Future.succeededFuture(reading.of(body));
-    } catch (MalformedException | RuntimeException unreadable) {
+      return Future.succeededFuture(reading.apply(body));
+    } catch (RuntimeException unreadable) {
       return Future.failedFuture(unreadable);
     }
   }
@@ -295,7 +290,7 @@ public final class VerbRoutes {
   }
 
   /** The result of preempt has no error field: any status but 200 means that no pod is evicted. */
-  private Future<Answer> preempt(ExtenderPreemptionArgs args) {
+  private Future<Answer> preempt(ExtenderArgs args) {
     Map<String, Preempt.VictimUids> victims = args.victims();
     if (victims == null) {
       return Future.succeededFuture(

@@ -135,8 +135,9 @@ final class ExtenderReaderTest {
           {"name": "a", "resources": {"limits": {"%s": "1"}}}]}}, "NodeNames": ["a"]}
         """;
     byte[] asking = json.formatted(Names.RESOURCE).getBytes(StandardCharsets.UTF_8);
-    assertThatThrownBy(() -> reader.args(asking)).hasMessageContaining("n/p has no metadata.uid");
-    assertThatThrownBy(() -> reader.preemption(asking)).isInstanceOf(MalformedException.class);
+    assertThatThrownBy(() -> reader.args(asking))
+        .isInstanceOf(MalformedException.class)
+        .hasMessageContaining("n/p has no metadata.uid");
     assertThat(reader.args(json.formatted("cpu").getBytes(StandardCharsets.UTF_8)).pod()).isEmpty();
   }
 
@@ -149,7 +150,7 @@ final class ExtenderReaderTest {
   @ParameterizedTest
   @MethodSource(RELEASES)
   void preemption_isRead(Recorded release) throws Exception {
-    var args = reader.preemption(release.body("preempt"));
+    var args = reader.args(release.body("preempt"));
     PodFacts pod = args.pod().orElseThrow();
     assertThat(pod.uid()).isEqualTo(release.uid("preempt"));
     assertThat(pod.preemption().priority()).isEqualTo(1_000_000);
@@ -174,7 +175,7 @@ final class ExtenderReaderTest {
           {"name": "a", "resources": {"limits": {"nvidia.com/gpu": "1"}}}]}, "status": {"nominatedNodeName": "node-b"}}}
         """
             .getBytes(StandardCharsets.UTF_8);
-    assertThat(reader.preemption(json).pod().orElseThrow().preemption())
+    assertThat(reader.args(json).pod().orElseThrow().preemption())
         .isEqualTo(
             new PreemptionInfo(
                 -1,
@@ -220,7 +221,7 @@ final class ExtenderReaderTest {
             "cpu": "1500m", "memory": "2Ki", "ephemeral-storage": "1Gi"}}}], FIELD}}}
         """;
     byte[] body = json.replace("FIELD", field).getBytes(StandardCharsets.UTF_8);
-    assertThat(reader.preemption(body).pod().orElseThrow().preemption().needs())
+    assertThat(reader.args(body).pod().orElseThrow().preemption().needs())
         .isEqualTo(new NodeNeeds(1_500, 2_048, 1L << 30, constrained));
   }
 
@@ -238,7 +239,7 @@ final class ExtenderReaderTest {
           {"name": "b", "resources": {"requests": {"cpu": "300m", "memory": "20Mi"}}}]}}}
         """;
     byte[] body = json.getBytes(StandardCharsets.UTF_8);
-    assertThat(reader.preemption(body).pod().orElseThrow().preemption().needs())
+    assertThat(reader.args(body).pod().orElseThrow().preemption().needs())
         .isEqualTo(new NodeNeeds(1_050, 51 << 20, 0, false));
   }
 
@@ -254,14 +255,14 @@ final class ExtenderReaderTest {
             "cpu": "1500m", "memory": "2Ki"}}}]}, "status": {"conditions": [{"type": "%s"}]}}}
         """;
     byte[] body = json.formatted(condition).getBytes(StandardCharsets.UTF_8);
-    assertThat(reader.preemption(body).pod().orElseThrow().preemption().needs())
+    assertThat(reader.args(body).pod().orElseThrow().preemption().needs())
         .isEqualTo(new NodeNeeds(1_500, 2_048, 0, constrained));
   }
 
   @ParameterizedTest
   @MethodSource(RELEASES)
   void preemption_notCacheCapable_hasNoVictims(Recorded release) throws Exception {
-    assertThat(reader.preemption(release.body("preempt-node-list")).victims()).isNull();
+    assertThat(reader.args(release.body("preempt-node-list")).victims()).isNull();
   }
 
   @Test

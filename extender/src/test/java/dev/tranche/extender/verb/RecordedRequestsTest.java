@@ -82,7 +82,7 @@ final class RecordedRequestsTest {
   @ParameterizedTest
   @MethodSource(RELEASES)
   void preempt_choosesAmongTheOfferedVictims(Recorded release) throws Exception {
-    var args = reader.preemption(release.body("preempt"));
+    var args = reader.args(release.body("preempt"));
     Map<String, VictimUids> offered = Objects.requireNonNull(args.victims());
     offered.forEach(
         (node, victims) ->
