@@ -207,8 +207,7 @@ public final class StreamServer extends VerticleBase {
                 }
                 case TokenCheck.Identity.Refused(String why) -> refuse(request, why);
               }
-            })
-        .onFailure(bug -> refuse(request, "the token could not be checked"));
+            });
   }
 
   private void refuse(GrpcServerRequest<NodeReport, NodeDirective> request, String why) {

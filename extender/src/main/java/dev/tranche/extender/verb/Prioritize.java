@@ -15,33 +15,15 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
-/** Scores the nodes that fit. Never fails: kube-scheduler ignores errors here. */
+/** Scores the nodes that fit. Without a score, all nodes are alike to kube-scheduler. */
 public record Prioritize(SchedulingCore core, SchedulingState state) {
-  private static final Logger LOG = LoggerFactory.getLogger(Prioritize.class);
-
-  /** Returns a score for every node, in the order of the names. */
+  /** Returns a score for every node, in the order of the names; none if nothing is decided. */
   public Map<String, Integer> prioritize(PodFacts pod, List<String> names) {
-    if (pod.servedByOthers()) {
-      // No GPU of ours is compared.
-      return Map.of();
-    }
-    try {
-      return state.readiness.notDeciding().isEmpty()
-          ? scored(pod, names)
-          : equal(names, Scores.NEUTRAL);
-    } catch (RuntimeException | LinkageError bug) {
-      LOG.error("prioritize of pod {} failed; all nodes score alike", pod.key(), bug);
-      return equal(names, Scores.NEUTRAL);
-    }
-  }
-
-  private static Map<String, Integer> equal(List<String> names, int score) {
-    var scores = new LinkedHashMap<String, Integer>();
-    names.forEach(name -> scores.put(name, score));
-    return scores;
+    // No GPU of ours is compared for a pod that others serve.
+    return pod.servedByOthers() || state.readiness.notDeciding().isPresent()
+        ? Map.of()
+        : scored(pod, names);
   }
 
   private Map<String, Integer> scored(PodFacts pod, List<String> names) {
@@ -50,7 +32,7 @@ public record Prioritize(SchedulingCore core, SchedulingState state) {
     NodeEvaluator.ForPod now = core.evaluator.forPod(pod);
     for (int i = 0; i < names.size(); i++) {
       if (i % NodeEvaluator.NODES_BETWEEN_CLOCK_CHECKS == 0 && now.late()) {
-        return equal(names, Scores.NEUTRAL);
+        return Map.of();
       }
       NodeFit evaluation = now.of(names.get(i));
       if (evaluation.fits()) {
@@ -120,7 +102,8 @@ public record Prioritize(SchedulingCore core, SchedulingState state) {
         || state.readiness.notDeciding().or(state.readiness::awaitingFirstReports).isPresent()) {
       return Map.of();
     }
-    Map<String, Integer> scores = equal(names, 0);
+    var scores = new LinkedHashMap<String, Integer>();
+    names.forEach(name -> scores.put(name, 0));
     core.packing
         .chooseWithoutGpu(request, names, core.evaluator.gpus())
         .forEach(name -> scores.put(name, Scores.PACKED_WINNER));
