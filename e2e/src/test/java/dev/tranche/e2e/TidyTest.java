@@ -271,7 +271,7 @@ class TidyTest {
     Map<String, String> writers = new TreeMap<>(TEXTS);
     writers.keySet().removeIf(name -> !name.matches("extender/.*/main/.*\\.java"));
     writers.values().removeIf(text -> !text.contains("ledger.apply("));
-    assertThat(writers.keySet()).singleElement().asString().endsWith("/StateWriter.java");
+    assertThat(writers.keySet()).singleElement().asString().endsWith("/SchedulingState.java");
   }
 
   private static String packageOf(String name) {

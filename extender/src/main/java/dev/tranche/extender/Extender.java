@@ -195,7 +195,7 @@ public final class Extender implements AutoCloseable {
             new TokenReviewer(client, account.namespace(), account.name(), metrics),
             streams,
             new StreamServer.ReportSink(
-                state.writer,
+                state,
                 (node, report) -> controllers.tell(each -> each.reported(node, report)),
                 loop,
                 core.clockMs,
@@ -411,7 +411,7 @@ public final class Extender implements AutoCloseable {
 
   private void startWatchesAndPorts() {
     starts.forEach(Runnable::run);
-    every(TICK_MS, () -> metrics.failures.task("the tick", state.writer::tick));
+    every(TICK_MS, () -> metrics.failures.task("the tick", state::tick));
     // In a turn of its own, since both take several milliseconds after a new list of all nodes.
     every(TICK_MS, () -> metrics.failures.task("the wake-up", state.waker::tick));
     every(EVERY_SECOND_MS, this::everySecond);

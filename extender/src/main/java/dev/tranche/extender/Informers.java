@@ -82,7 +82,7 @@ final class Informers implements AutoCloseable {
     run(
         () -> {
           state.readiness.synced();
-          state.writer.apply(new Event.Synced());
+          state.apply(new Event.Synced());
         });
     budgetReflector.start();
     podGroups.start();
@@ -93,7 +93,7 @@ final class Informers implements AutoCloseable {
     core.traits.put(node.key(), node.traits());
     run(
         () -> {
-          state.writer.apply(new Event.NodeSeen(node.facts()));
+          state.apply(new Event.NodeSeen(node.facts()));
           controllers.tell(each -> each.nodeSeen(node));
         });
   }
@@ -103,7 +103,7 @@ final class Informers implements AutoCloseable {
     core.traits.gone(name);
     run(
         () -> {
-          state.writer.apply(new Event.NodeGone(name));
+          state.apply(new Event.NodeGone(name));
           controllers.tell(each -> each.nodeGone(name));
         });
   }
@@ -120,7 +120,7 @@ final class Informers implements AutoCloseable {
   }
 
   private void gpuPodSeen(PodFacts facts, String group) {
-    state.writer.apply(new Event.PodSeen(facts));
+    state.apply(new Event.PodSeen(facts));
     if (facts.ended()) {
       core.gangs.podEnded(facts.uid());
     } else if (!group.isEmpty() && facts.node() != null) {
@@ -134,7 +134,7 @@ final class Informers implements AutoCloseable {
     run(
         () -> {
           core.gangs.podEnded(uid);
-          state.writer.apply(new Event.PodGone(uid, key));
+          state.apply(new Event.PodGone(uid, key));
         });
   }
 
@@ -157,7 +157,7 @@ final class Informers implements AutoCloseable {
   }
 
   private void release(List<String> uids) {
-    uids.forEach(uid -> state.writer.apply(new Event.Release(uid)));
+    uids.forEach(uid -> state.apply(new Event.Release(uid)));
   }
 
   @Override

@@ -12,7 +12,6 @@ import dev.tranche.extender.state.NodePlugins;
 import dev.tranche.extender.state.PodWaker;
 import dev.tranche.extender.state.ReadinessGate;
 import dev.tranche.extender.state.SchedulingState;
-import dev.tranche.extender.state.StateWriter;
 import dev.tranche.extender.verb.Bind;
 import dev.tranche.extender.verb.Filter;
 import dev.tranche.extender.verb.Preempt;
@@ -33,7 +32,7 @@ final class ExtenderCore {
 
   final Ledger ledger;
   final ReadinessGate readiness;
-  final StateWriter state;
+  final SchedulingState state;
   final Filter filter;
   final Prioritize prioritize;
   final Bind bind;
@@ -64,18 +63,17 @@ final class ExtenderCore {
     var core =
         new SchedulingCore(
             settings, given.clockMs(), given.toClock(), metrics.failures::nodeFailed);
-    var shared = new SchedulingState(core, given.nodes(), given.api(), metrics);
+    this.state = new SchedulingState(core, given.nodes(), given.api(), metrics);
     this.ledger = core.ledger;
     this.budgets = core.budgets;
-    this.readiness = shared.readiness;
-    this.state = shared.writer;
-    this.waker = shared.waker;
+    this.readiness = state.readiness;
+    this.waker = state.waker;
     Loop loop = given.loop();
-    this.filter = new Filter(core, shared, metrics, OFFERED_MAX, loop::run);
-    this.prioritize = new Prioritize(core, shared);
-    this.bind = new Bind(core, shared, given.api(), metrics);
+    this.filter = new Filter(core, state, metrics, OFFERED_MAX, loop::run);
+    this.prioritize = new Prioritize(core, state);
+    this.bind = new Bind(core, state, given.api(), metrics);
     this.preempt =
-        new Preempt(core, shared, metrics, loop::run, task -> given.later().after(SOON_MS, task));
+        new Preempt(core, state, metrics, loop::run, task -> given.later().after(SOON_MS, task));
   }
 
   void tick() {

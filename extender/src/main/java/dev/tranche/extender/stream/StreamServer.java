@@ -5,7 +5,7 @@ import dev.tranche.api.node.NodeReport;
 import dev.tranche.api.node.NodeReportsGrpcService;
 import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.metrics.ExtenderMetrics;
-import dev.tranche.extender.state.StateWriter;
+import dev.tranche.extender.state.SchedulingState;
 import dev.tranche.process.TokenBucket;
 import dev.tranche.process.TokenBuckets;
 import dev.tranche.process.listen.ConnectionLimits;
@@ -98,7 +98,7 @@ public final class StreamServer extends VerticleBase {
    * @param others are told of every whole report after the Ledger
    */
   public record ReportSink(
-      StateWriter state,
+      SchedulingState state,
       BiConsumer<String, NodeReport> others,
       Loop loop,
       LongSupplier clockMs,

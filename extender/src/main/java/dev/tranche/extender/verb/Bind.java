@@ -12,7 +12,6 @@ import dev.tranche.extender.snapshot.NodeFit;
 import dev.tranche.extender.state.ApiServer;
 import dev.tranche.extender.state.ApiServer.BindOutcome;
 import dev.tranche.extender.state.SchedulingState;
-import dev.tranche.extender.state.StateWriter;
 import io.vertx.core.Future;
 import java.util.HashMap;
 import java.util.Map;
@@ -39,7 +38,6 @@ public final class Bind {
 
   private final SchedulingCore core;
   private final SchedulingState state;
-  private final StateWriter writer;
   private final ApiServer api;
   private final ExtenderMetrics metrics;
   private final Map<String, Flight> inFlight = new HashMap<>();
@@ -47,7 +45,6 @@ public final class Bind {
   public Bind(SchedulingCore core, SchedulingState state, ApiServer api, ExtenderMetrics metrics) {
     this.core = core;
     this.state = state;
-    this.writer = state.writer;
     this.api = api;
     this.metrics = metrics;
     metrics.gauge("tranche.extender.binds.in.flight", "Binds in progress.", inFlight::size);
@@ -111,7 +108,7 @@ public final class Bind {
     if (on == null) {
       return start(pod, key, node);
     }
-    writer.apply(Event.PodChecked.forBind(pod));
+    state.apply(Event.PodChecked.forBind(pod));
     return bound(key, on, node);
   }
 
@@ -119,7 +116,7 @@ public final class Bind {
    * kube-scheduler has not seen yet that the pod is deleted, and no watch may ever show it here.
    */
   private Future<Optional<String>> gone(String key, String uid) {
-    writer.apply(Event.PodChecked.goneForBind(uid, key));
+    state.apply(Event.PodChecked.goneForBind(uid, key));
     return error("there is no pod " + key + " of uid " + uid);
   }
 
@@ -184,7 +181,7 @@ public final class Bind {
 
   private Future<Void> sendAssignment(PodFacts pod, String node, Placement place) {
     try {
-      return writer.assign(new Event.BindStarted(pod, node, place));
+      return state.assign(new Event.BindStarted(pod, node, place));
     } catch (Throwable bug) {
       return Future.failedFuture(bug);
     }
@@ -246,7 +243,7 @@ public final class Bind {
 
   private Optional<String> unacknowledged(PodFacts pod, String node, Throwable late) {
     metrics.ackTimeouts.increment();
-    writer.apply(new Event.BindFailed(pod.uid()));
+    state.apply(new Event.BindFailed(pod.uid()));
     return Optional.of(
         "node %s did not acknowledge the assignment of pod %s: %s"
             .formatted(node, pod.key(), late.getMessage()));
@@ -254,7 +251,7 @@ public final class Bind {
 
   /** Leadership may have been lost during the wait for the node's acknowledgement. */
   private Future<Optional<String>> leadershipLost(PodFacts pod, String why) {
-    writer.apply(new Event.BindFailed(pod.uid()));
+    state.apply(new Event.BindFailed(pod.uid()));
     return error(why);
   }
 
@@ -268,16 +265,16 @@ public final class Bind {
       PodFacts pod, NodeFit now, Placement place, BindOutcome outcome) {
     switch (outcome) {
       case BindOutcome.Bound() -> {
-        writer.apply(new Event.BindDone(pod.uid()));
+        state.apply(new Event.BindDone(pod.uid()));
         core.explanations.bound(pod, core.evaluator.policyOf(pod), now, place);
       }
       case BindOutcome.BoundElsewhere(String other) -> {
         // Moves the hold to the pod's actual node; the informer delivers the rest.
-        writer.apply(new Event.BindFailed(pod.uid()));
-        writer.apply(Event.PodChecked.forBind(pod.on(other)));
+        state.apply(new Event.BindFailed(pod.uid()));
+        state.apply(Event.PodChecked.forBind(pod.on(other)));
       }
-      case BindOutcome.Refused refused -> writer.apply(new Event.BindFailed(pod.uid()));
-      case BindOutcome.Unknown unknown -> writer.apply(new Event.BindUnknown(pod.uid()));
+      case BindOutcome.Refused refused -> state.apply(new Event.BindFailed(pod.uid()));
+      case BindOutcome.Unknown unknown -> state.apply(new Event.BindUnknown(pod.uid()));
     }
     return notBound(pod, now.node(), outcome);
   }

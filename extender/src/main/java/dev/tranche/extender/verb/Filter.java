@@ -230,9 +230,9 @@ public final class Filter {
       @Nullable Answer bound = bindUnderWay(pod, names);
       if (bound == null && !begun) {
         begun = true;
-        state.nominees.planAll(state.writer::apply);
+        state.nominees.planAll(state::apply);
         // Drops the pod's tentative hold: this decision, or another pod's, may need those replicas.
-        state.writer.apply(new Event.Release(pod.uid()));
+        state.apply(new Event.Release(pod.uid()));
       }
       return bound;
     }
@@ -371,7 +371,7 @@ public final class Filter {
     }
 
     private void reserve(String node, Placement place) {
-      state.writer.apply(new Event.Reserve(pod, node, place));
+      state.apply(new Event.Reserve(pod, node, place));
     }
 
     private boolean late() {
@@ -435,7 +435,7 @@ public final class Filter {
   private void release(List<String> uids) {
     for (String uid : uids) {
       if (ledger.hold(uid).filter(Hold::isTentative).isPresent()) {
-        state.writer.apply(new Event.Release(uid));
+        state.apply(new Event.Release(uid));
       }
     }
   }

@@ -261,7 +261,7 @@ public final class Preempt {
         return new Answer.Undecided(unknown.get());
       }
       if (nodes == null) {
-        state.nominees.planAll(state.writer::apply);
+        state.nominees.planAll(state::apply);
         nodes = new ArrayDeque<>(leastHarmFirst());
       }
       lookAtAll(nodes);
@@ -478,7 +478,7 @@ public final class Preempt {
         .min(
             Map.Entry.comparingByValue(
                 Comparator.comparing(NodePlan::choice, NodeVictims.BETTER_FIRST)))
-        .ifPresent(best -> state.writer.apply(new Event.Nominate(pod, places, best.getKey())));
+        .ifPresent(best -> state.apply(new Event.Nominate(pod, places, best.getKey())));
     state.nominees.planned(pod.uid());
   }
 }

@@ -113,7 +113,7 @@ public record Prioritize(SchedulingCore core, SchedulingState state) {
   private void reserve(PodFacts pod, String node, Placement placement) {
     boolean boundOrBinding = core.ledger.hold(pod.uid()).filter(h -> !h.isTentative()).isPresent();
     if (!boundOrBinding) {
-      state.writer.apply(new Event.Reserve(pod, node, placement));
+      state.apply(new Event.Reserve(pod, node, placement));
     }
   }
 }

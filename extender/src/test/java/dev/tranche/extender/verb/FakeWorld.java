@@ -38,7 +38,6 @@ import dev.tranche.extender.state.NominatedPods;
 import dev.tranche.extender.state.PodWaker;
 import dev.tranche.extender.state.ReadinessGate;
 import dev.tranche.extender.state.SchedulingState;
-import dev.tranche.extender.state.StateWriter;
 import dev.tranche.extender.state.UnschedulablePods;
 import dev.tranche.process.loop.Loop;
 import dev.tranche.process.meters.Failures;
@@ -123,10 +122,9 @@ public final class FakeWorld implements NodePlugins, ApiServer {
   public final Explanations explanations;
   public final Gangs gangs;
   public final ReadinessGate readiness;
-  public final StateWriter state;
   public final PodWaker podWaker;
   public final SchedulingCore core;
-  public final SchedulingState shared;
+  public final SchedulingState state;
 
   public FakeWorld(Policy policy) {
     this(policy, MemoryGuard.ENFORCE);
@@ -155,12 +153,11 @@ public final class FakeWorld implements NodePlugins, ApiServer {
     this.budgets = core.budgets;
     this.explanations = core.explanations;
     this.gangs = core.gangs;
-    this.shared = new SchedulingState(core, this, this, metrics);
-    this.readiness = shared.readiness;
-    this.waiting = shared.waiting;
-    this.nominees = shared.nominees;
-    this.state = shared.writer;
-    this.podWaker = shared.waker;
+    this.state = new SchedulingState(core, this, this, metrics);
+    this.readiness = state.readiness;
+    this.waiting = state.waiting;
+    this.nominees = state.nominees;
+    this.podWaker = state.waker;
   }
 
   /** One that has read neither pods nor nodes. */
@@ -216,11 +213,11 @@ public final class FakeWorld implements NodePlugins, ApiServer {
    * @param loop runs what is left in a later turn
    */
   public Filter filter(int offeredMax, Consumer<Runnable> loop) {
-    return new Filter(core, shared, metrics, offeredMax, loop);
+    return new Filter(core, state, metrics, offeredMax, loop);
   }
 
   public Prioritize prioritize() {
-    return new Prioritize(core, shared);
+    return new Prioritize(core, state);
   }
 
   public Preempt preempt() {
@@ -231,7 +228,7 @@ public final class FakeWorld implements NodePlugins, ApiServer {
    * @param loop runs what is left in a later turn
    */
   public Preempt preempt(Consumer<Runnable> loop) {
-    return new Preempt(core, shared, metrics, loop, this::soon);
+    return new Preempt(core, state, metrics, loop, this::soon);
   }
 
   private void soon(Runnable task) {
@@ -242,7 +239,7 @@ public final class FakeWorld implements NodePlugins, ApiServer {
 
   public Bind bind(Loop completesOn) {
     loop = completesOn;
-    return new Bind(core, shared, this, metrics);
+    return new Bind(core, state, this, metrics);
   }
 
   /** Returns an explanation of a pod, with all nodes as they are now. */
