@@ -1,5 +1,6 @@
 package dev.tranche.nodeplugin;
 
+import dev.tranche.process.Programs;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -24,13 +25,7 @@ public final class FakeMps {
   public static FakeMps compiled(Path root) throws IOException, InterruptedException {
     Path out = FakeNvml.ofThisJvm("fakemps");
     Path sources = Path.of("../e2e/fakemps").toAbsolutePath().normalize();
-    Process make =
-        new ProcessBuilder("make", "-s", "-C", sources.toString(), "OUT=" + out)
-            .inheritIO()
-            .start();
-    if (make.waitFor() != 0) {
-      throw new IOException("e2e/fakemps does not build; is gcc installed, and libc.a?");
-    }
+    Programs.output("make", "-s", "-C", sources.toString(), "OUT=" + out);
     return new FakeMps(out.resolve("nvidia-cuda-mps-control"), root);
   }
 

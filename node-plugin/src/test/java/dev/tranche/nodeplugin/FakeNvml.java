@@ -1,5 +1,6 @@
 package dev.tranche.nodeplugin;
 
+import dev.tranche.process.Programs;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -40,14 +41,8 @@ public final class FakeNvml {
       throws IOException, InterruptedException {
     FakeNvml fake = new FakeNvml(ofThisJvm(folder));
     Path sources = Path.of("../e2e/fakenvml").toAbsolutePath().normalize();
-    Process make =
-        new ProcessBuilder(
-                "make", "-s", "-C", sources.toString(), "OUT=" + fake.folder, "WITHOUT=" + without)
-            .inheritIO()
-            .start();
-    if (make.waitFor() != 0) {
-      throw new IOException("e2e/fakenvml does not build; is gcc installed?");
-    }
+    Programs.output(
+        "make", "-s", "-C", sources.toString(), "OUT=" + fake.folder, "WITHOUT=" + without);
     return fake;
   }
 

@@ -46,7 +46,8 @@ public final class ChildProcess implements AutoCloseable {
     }
   }
 
-  private String tail() {
+  /** Returns the last lines of its log. */
+  public String tail() {
     try {
       List<String> lines = Files.readAllLines(log);
       return String.join("\n", lines.subList(Math.max(0, lines.size() - 20), lines.size()));

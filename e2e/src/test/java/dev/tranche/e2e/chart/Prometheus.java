@@ -5,6 +5,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.tranche.e2e.install.Await;
 import dev.tranche.e2e.install.Shell;
+import dev.tranche.e2e.plane.ChildProcess;
 import dev.tranche.e2e.plane.ControlPlane;
 import io.fabric8.kubernetes.client.utils.Serialization;
 import java.io.IOException;
@@ -18,7 +19,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.TimeUnit;
 
 /** A real Prometheus on this machine. */
 public final class Prometheus implements AutoCloseable {
@@ -26,14 +26,12 @@ public final class Prometheus implements AutoCloseable {
   private static final int SCRAPED_S = 60;
 
   private final HttpClient http = HttpClient.newHttpClient();
-  private final Process process;
+  private final ChildProcess process;
   private final int port;
-  private final Path log;
 
-  private Prometheus(Process process, int port, Path log) {
+  private Prometheus(ChildProcess process, int port) {
     this.process = process;
     this.port = port;
-    this.log = log;
   }
 
   /**
@@ -43,7 +41,7 @@ public final class Prometheus implements AutoCloseable {
    * @param scrapeConfigs as in its configuration file
    */
   public static Prometheus start(Path folder, int scrapeIntervalS, List<?> scrapeConfigs)
-      throws IOException, InterruptedException {
+      throws IOException {
     String interval = scrapeIntervalS + "s";
     var global = Map.of("scrape_interval", interval, "scrape_timeout", interval);
     // JSON is YAML.
@@ -51,19 +49,16 @@ public final class Prometheus implements AutoCloseable {
         folder.resolve("prometheus.yml"),
         Serialization.asJson(Map.of("global", global, "scrape_configs", scrapeConfigs)));
     int port = ControlPlane.freePort();
-    Path log = folder.resolve("log");
-    Process process =
-        new ProcessBuilder(
+    var process =
+        ChildProcess.start(
+            folder.resolve("log"),
+            List.of(
                 Shell.output("../.build/tool.sh prometheus").strip(),
-                "--config.file=prometheus.yml",
-                "--storage.tsdb.path=data",
-                "--web.listen-address=127.0.0.1:" + port)
-            .directory(folder.toFile())
-            .redirectErrorStream(true)
-            .redirectOutput(log.toFile())
-            .start();
-    var prometheus = new Prometheus(process, port, log);
-    Await.until("Prometheus to be ready", READY_S, prometheus::ready, prometheus::log);
+                "--config.file=" + folder.resolve("prometheus.yml"),
+                "--storage.tsdb.path=" + folder.resolve("data"),
+                "--web.listen-address=127.0.0.1:" + port));
+    var prometheus = new Prometheus(process, port);
+    Await.until("Prometheus to be ready", READY_S, prometheus::ready, process::tail);
     return prometheus;
   }
 
@@ -73,9 +68,7 @@ public final class Prometheus implements AutoCloseable {
   }
 
   private boolean ready() {
-    if (!process.isAlive()) {
-      throw new IllegalStateException("Prometheus ended: " + log());
-    }
+    process.requireAlive();
     try {
       var request = HttpRequest.newBuilder(uri("/-/ready")).build();
       return http.send(request, BodyHandlers.discarding()).statusCode() == 200;
@@ -94,7 +87,7 @@ public final class Prometheus implements AutoCloseable {
         "%d scrapes of %d targets".formatted(times, targets),
         SCRAPED_S,
         () -> scraped(from, times) == targets,
-        () -> query("up") + log());
+        () -> query("up") + process.tail());
   }
 
   private long scraped(long fromMs, int times) {
@@ -121,7 +114,7 @@ public final class Prometheus implements AutoCloseable {
       }
       return answer.path("data").path("result");
     } catch (IOException e) {
-      throw new UncheckedIOException(log(), e);
+      throw new UncheckedIOException(process.tail(), e);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       throw new IllegalStateException("interrupted", e);
@@ -138,19 +131,8 @@ public final class Prometheus implements AutoCloseable {
     return URI.create("http://127.0.0.1:" + port + path);
   }
 
-  private String log() {
-    try {
-      return Files.readString(log);
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
-  }
-
   @Override
-  public void close() throws InterruptedException {
-    process.destroy();
-    if (!process.waitFor(10, TimeUnit.SECONDS)) {
-      process.destroyForcibly().waitFor();
-    }
+  public void close() {
+    process.close();
   }
 }

@@ -1,10 +1,11 @@
 package dev.tranche.e2e.cluster;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.e2e.gpu.Model;
 import dev.tranche.e2e.gpu.NodeGpus;
+import dev.tranche.e2e.install.Shell;
+import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -28,20 +29,10 @@ class NvidiaRuntimeIT {
   private Path toolkit;
   private NodeGpus gpus;
 
-  private record Run(int status, String output) {}
-
-  private static Run run(List<String> command) throws Exception {
-    Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
-    String output = new String(process.getInputStream().readAllBytes(), UTF_8);
-    return new Run(process.waitFor(), output);
-  }
-
   @BeforeEach
   void install() throws Exception {
     Path root = Scripts.root();
-    Run made =
-        run(List.of("make", "-s", "-C", root.resolve("e2e/fakenvml").toString(), "OUT=" + folder));
-    assertThat(made.status()).as(made.output()).isZero();
+    Shell.run(root, "make -s -C e2e/fakenvml OUT=" + folder).orFail();
     driver = folder.resolve("driver");
     gpus =
         NodeGpus.create(
@@ -54,7 +45,7 @@ class NvidiaRuntimeIT {
         folder.resolve("libnvidia-ml.so.1"), libraries.resolve("libnvidia-ml.so." + VERSION));
   }
 
-  private Run start(String... variables) throws Exception {
+  private Shell.Result start(String... variables) throws IOException {
     List<String> command =
         new ArrayList<>(
             List.of(
@@ -64,25 +55,26 @@ class NvidiaRuntimeIT {
                 driver.toString(),
                 "NVIDIA_VISIBLE_DEVICES=" + gpus.uuid(1)));
     command.addAll(List.of(variables));
-    return run(command);
+    return Shell.run(new ProcessBuilder(command).redirectErrorStream(true));
   }
 
   @Test
   void containersOwnCgroup_hasTheLimit_whichNvidiasHookSets() throws Exception {
-    Run limited = start(SHARE, "NVIDIA_GPU_MEMORY_REQUEST=0");
-    assertThat(limited.status()).as(limited.output()).isZero();
-    assertThat(limited.output().lines())
+    Shell.Result limited = start(SHARE, "NVIDIA_GPU_MEMORY_REQUEST=0");
+    assertThat(limited.orFail().lines())
         .contains("cgroup=/kubepods/pod1/c1", "limits=0 " + (3727L << 20));
-    Run free = start();
+    Shell.Result free = start();
     assertThat(free.output().lines()).contains("cgroup=/kubepods/pod1/c1", "limits=");
   }
 
   /** containerd puts the image's variables first. */
   @Test
   void imageThatLies_getsItsOwnLimit_orDoesNotStart() throws Exception {
-    Run larger = start("NVIDIA_GPU_MEMORY_LIMIT=8000", SHARE, "NVIDIA_GPU_MEMORY_REQUEST=0");
+    Shell.Result larger =
+        start("NVIDIA_GPU_MEMORY_LIMIT=8000", SHARE, "NVIDIA_GPU_MEMORY_REQUEST=0");
     assertThat(larger.output().lines()).contains("limits=0 " + (8000L << 20));
-    Run tooMuch = start("NVIDIA_GPU_MEMORY_LIMIT=999999", SHARE, "NVIDIA_GPU_MEMORY_REQUEST=0");
+    Shell.Result tooMuch =
+        start("NVIDIA_GPU_MEMORY_LIMIT=999999", SHARE, "NVIDIA_GPU_MEMORY_REQUEST=0");
     assertThat(tooMuch.status()).isNotZero();
     assertThat(tooMuch.output()).contains("failed to set memory limits").contains("Invalid");
   }

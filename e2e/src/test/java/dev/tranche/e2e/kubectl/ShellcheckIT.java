@@ -3,6 +3,7 @@ package dev.tranche.e2e.kubectl;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.tranche.e2e.install.Shell;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -45,7 +46,7 @@ class ShellcheckIT {
   }
 
   @Test
-  void scripts_areClean() throws Exception {
+  void scripts_areClean() throws IOException {
     List<Path> scripts = scripts();
     assertThat(scripts)
         .hasSizeGreaterThan(40)
@@ -54,10 +55,7 @@ class ShellcheckIT {
         new ArrayList<>(
             List.of("bash", "-c", "s=$(.build/tool.sh shellcheck) && \"$s\" -x \"$@\"", "-"));
     scripts.forEach(script -> command.add(ROOT.relativize(script).toString()));
-    Process process =
-        new ProcessBuilder(command).directory(ROOT.toFile()).redirectErrorStream(true).start();
-    process.getOutputStream().close();
-    String output = new String(process.getInputStream().readAllBytes(), UTF_8);
-    assertThat(process.waitFor()).as(output).isZero();
+    Shell.run(new ProcessBuilder(command).directory(ROOT.toFile()).redirectErrorStream(true))
+        .orFail();
   }
 }

@@ -1,8 +1,8 @@
 package dev.tranche.e2e.kubectl;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.tranche.e2e.install.Shell;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -33,18 +33,12 @@ class WorkflowsIT {
   }
 
   @Test
-  void workflows_satisfyActionlint() throws Exception {
-    Process process =
-        new ProcessBuilder(
-                "bash",
-                "-c",
-                "l=$(.build/tool.sh actionlint) && s=$(.build/tool.sh shellcheck) && \"$l\" -shellcheck \"$s\"")
-            .directory(ROOT.toFile())
-            .redirectErrorStream(true)
-            .start();
-    process.getOutputStream().close();
-    String output = new String(process.getInputStream().readAllBytes(), UTF_8);
-    assertThat(process.waitFor()).as(output).isZero();
+  void workflows_satisfyActionlint() throws IOException {
+    Shell.run(
+            ROOT,
+            "l=$(.build/tool.sh actionlint) && s=$(.build/tool.sh shellcheck) && \"$l\" -shellcheck"
+                + " \"$s\"")
+        .orFail();
   }
 
   @Test

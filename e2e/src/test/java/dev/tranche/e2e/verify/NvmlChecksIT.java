@@ -2,6 +2,7 @@ package dev.tranche.e2e.verify;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.tranche.e2e.install.Shell;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.PrintStream;
@@ -29,10 +30,8 @@ class NvmlChecksIT {
   private final Report report = new Report(new PrintStream(output), new Anonymizer("", ""));
 
   @BeforeEach
-  void compile() throws Exception {
-    String folder = Path.of("fakenvml").toAbsolutePath().toString();
-    var make = new ProcessBuilder("make", "-s", "-C", folder, "OUT=" + root.resolve("usr/lib64"));
-    assertThat(make.inheritIO().start().waitFor()).isZero();
+  void compile() throws IOException {
+    Shell.run("make -s -C fakenvml OUT=" + root.resolve("usr/lib64")).orFail();
   }
 
   private void state(String... lines) {

@@ -3,10 +3,10 @@ package dev.tranche.e2e.verify;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assumptions.assumeThat;
 
+import dev.tranche.e2e.install.Shell;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -109,12 +109,11 @@ class VerifyGpuIT {
     ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true);
     builder.environment().put("PATH", folder.resolve("tools") + ":/usr/bin:/bin");
     builder.environment().putAll(variables);
-    Process process = builder.start();
-    String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+    Shell.Result ended = Shell.run(builder);
     Path report = folder.resolve("verify-gpu.json");
     return new Result(
-        process.waitFor(),
-        output,
+        ended.status(),
+        ended.output(),
         Files.exists(report) ? new JsonObject(Files.readString(report)) : new JsonObject());
   }
 
@@ -165,8 +164,7 @@ class VerifyGpuIT {
         "mig gpu=1 index=0 uuid=MIG-3c3c3c3c-0000-1111-2222-333344445555 profile=1g.5gb gi=7 ci=0"
             + " memory_mib=4864");
     Result result = verifyFake();
-    Process nm = new ProcessBuilder("nm", "-D", "--defined-only", library().toString()).start();
-    String symbols = new String(nm.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+    String symbols = Shell.output("nm -D --defined-only " + library());
     assertThat(symbols.lines().map(line -> line.substring(line.lastIndexOf(' ') + 1)))
         .filteredOn(function -> !function.startsWith("nvmlGpm"))
         .isNotEmpty()

@@ -1,13 +1,12 @@
 package dev.tranche.e2e.walkthrough;
 
 import dev.tranche.e2e.install.Await;
+import dev.tranche.e2e.plane.ChildProcess;
 import io.fabric8.kubernetes.api.model.GenericKubernetesResource;
 import io.fabric8.kubernetes.api.model.Secret;
 import io.fabric8.kubernetes.client.dsl.base.ResourceDefinitionContext;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
-import java.io.UncheckedIOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.cert.CertificateException;
 import java.security.cert.CertificateFactory;
@@ -18,7 +17,6 @@ import java.util.ArrayList;
 import java.util.Base64;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.TimeUnit;
 
 /** cert-manager's controllers, as a process of this machine that is the cluster's administrator. */
 final class CertManager implements AutoCloseable {
@@ -32,13 +30,11 @@ final class CertManager implements AutoCloseable {
           .build();
 
   private final Walkthrough reader;
-  private final Process process;
-  private final Path log;
+  private final ChildProcess process;
 
-  private CertManager(Walkthrough reader, Process process, Path log) {
+  private CertManager(Walkthrough reader, ChildProcess process) {
     this.reader = reader;
     this.process = process;
-    this.log = log;
   }
 
   /**
@@ -49,16 +45,14 @@ final class CertManager implements AutoCloseable {
         "kubectl create -f %s/crds && kubectl wait --for condition=established --timeout=60s -f %1$s/crds"
             .formatted(built));
     Path folder = reader.terminal().folder();
-    Path log = folder.resolve("cert-manager.log");
-    Process process =
-        new ProcessBuilder(
+    var process =
+        ChildProcess.start(
+            folder.resolve("cert-manager.log"),
+            List.of(
                 built.resolve("cert-manager").toString(),
                 "--kubeconfig",
-                folder.resolve("kubeconfig").toString())
-            .redirectErrorStream(true)
-            .redirectOutput(log.toFile())
-            .start();
-    return new CertManager(reader, process, log);
+                folder.resolve("kubeconfig").toString()));
+    return new CertManager(reader, process);
   }
 
   /** What {@code cmctl renew} does, and time when it is due. */
@@ -130,22 +124,11 @@ final class CertManager implements AutoCloseable {
   }
 
   String log() {
-    try {
-      return Files.readString(log);
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
+    return process.tail();
   }
 
   @Override
   public void close() {
-    process.destroy();
-    try {
-      if (!process.waitFor(10, TimeUnit.SECONDS)) {
-        process.destroyForcibly();
-      }
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-    }
+    process.close();
   }
 }

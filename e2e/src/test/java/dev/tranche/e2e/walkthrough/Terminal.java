@@ -4,21 +4,19 @@ import dev.tranche.e2e.cluster.KubernetesVersion;
 import dev.tranche.e2e.cluster.Node;
 import dev.tranche.e2e.cluster.Output;
 import dev.tranche.e2e.install.Artifacts;
+import dev.tranche.e2e.install.Shell;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.HashMap;
 import java.util.Map;
-import java.util.concurrent.TimeUnit;
 
 /**
  * A shell in a folder of its own, which has this repository's {@code charts} and {@code deploy}.
  */
 record Terminal(Path folder, Map<String, String> variables) {
-  private static final long LIMIT_MINUTES = 5;
 
   static Terminal open(Path folder, Artifacts artifacts, String kubeconfigYaml) {
     try {
@@ -98,16 +96,10 @@ record Terminal(Path folder, Map<String, String> variables) {
       environment.put("KUBECONFIG", folder.resolve("kubeconfig").toString());
       environment.put("PATH", folder.resolve("bin") + ":" + System.getenv("PATH"));
       environment.put("HELM_CACHE_HOME", folder.resolve("helm").toString());
-      Process process = builder.start();
-      process.getOutputStream().close();
-      String out = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-      boolean ended = process.waitFor(LIMIT_MINUTES, TimeUnit.MINUTES);
-      return new Output(ended ? process.exitValue() : -1, out, Files.readString(errors));
+      Shell.Result ended = Shell.run(builder);
+      return new Output(ended.status(), ended.output(), Files.readString(errors));
     } catch (IOException e) {
       throw new UncheckedIOException(e);
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      throw new IllegalStateException("interrupted", e);
     }
   }
 }

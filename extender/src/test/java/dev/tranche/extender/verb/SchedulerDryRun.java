@@ -6,6 +6,7 @@ import dev.tranche.api.Names;
 import dev.tranche.extender.verb.Preempt.VictimUids;
 import dev.tranche.extender.verb.PreemptionScene.Node;
 import dev.tranche.extender.verb.PreemptionScene.Pod;
+import dev.tranche.process.Programs;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.BufferedReader;
@@ -40,14 +41,7 @@ final class SchedulerDryRun implements AutoCloseable {
   /** Builds the program first if its sources are new. */
   static SchedulerDryRun start() throws IOException, InterruptedException {
     Path script = Path.of("..", "e2e", "stand-in", "dry-run.sh").toAbsolutePath().normalize();
-    Process build =
-        new ProcessBuilder(script.toString())
-            .redirectError(ProcessBuilder.Redirect.INHERIT)
-            .start();
-    String program = new String(build.getInputStream().readAllBytes(), UTF_8).strip();
-    if (build.waitFor() != 0) {
-      throw new IOException(script + " ended with " + build.exitValue());
-    }
+    String program = Programs.output(script.toString()).strip();
     return new SchedulerDryRun(
         new ProcessBuilder(program, NAMESPACE)
             .redirectError(ProcessBuilder.Redirect.INHERIT)

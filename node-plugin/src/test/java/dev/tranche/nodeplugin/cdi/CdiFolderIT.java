@@ -1,12 +1,12 @@
 package dev.tranche.nodeplugin.cdi;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.nodeplugin.cdi.DriverFiles.Link;
 import dev.tranche.nodeplugin.config.AllocateOptions.DeviceClass;
 import dev.tranche.nodeplugin.gpu.HostNodes;
 import dev.tranche.nodeplugin.nvml.DriverFolders;
+import dev.tranche.process.Programs;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -124,24 +124,15 @@ class CdiFolderIT {
     Path folder = root.resolve("opt/driver/lib");
     sharedLibrary(folder.resolve("libcuda.so.580.1"));
     Files.writeString(root.resolve("etc/ld.so.conf"), "/opt/driver/lib\n");
-    Process ldconfig =
-        new ProcessBuilder("ldconfig", "-r", root.toString()).redirectErrorStream(true).start();
-    String said = new String(ldconfig.getInputStream().readAllBytes(), UTF_8);
-    assertThat(ldconfig.waitFor()).as(said).isZero();
+    Programs.output("ldconfig", "-r", root.toString());
     assertThat(root.resolve("etc/ld.so.cache")).exists();
     assertThat(DriverFiles.find(root, "580.1").libraries())
         .containsExactly("/opt/driver/lib/libcuda.so.580.1");
   }
 
   private static void sharedLibrary(Path file) throws Exception {
-    Process cc =
-        new ProcessBuilder(
-                "cc", "-shared", "-Wl,-soname,libcuda.so.1", "-x", "c", "-o", file.toString(), "-")
-            .redirectErrorStream(true)
-            .start();
-    cc.getOutputStream().close();
-    String said = new String(cc.getInputStream().readAllBytes(), UTF_8);
-    assertThat(cc.waitFor()).as(said).isZero();
+    Programs.output(
+        "cc", "-shared", "-Wl,-soname,libcuda.so.1", "-x", "c", "-o", file.toString(), "-");
   }
 
   private void link(String path, String target) throws IOException {

@@ -1,6 +1,5 @@
 package dev.tranche.nodeplugin.cdi;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.nodeplugin.FakeNvml;
@@ -9,6 +8,7 @@ import dev.tranche.nodeplugin.config.Configs;
 import dev.tranche.nodeplugin.gpu.HostNodes;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
 import dev.tranche.nodeplugin.nvml.Mig;
+import dev.tranche.process.Programs;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.nio.file.Files;
@@ -60,13 +60,9 @@ class SpecComparisonIT {
   }
 
   private static String run(Map<String, String> environment, String... command) throws Exception {
-    ProcessBuilder builder =
-        new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.DISCARD);
+    ProcessBuilder builder = new ProcessBuilder(command);
     builder.environment().putAll(environment);
-    Process process = builder.start();
-    String output = new String(process.getInputStream().readAllBytes(), UTF_8);
-    assertThat(process.waitFor()).as(String.join(" ", command)).isZero();
-    return output;
+    return Programs.output(builder);
   }
 
   private JsonObject theirs() throws Exception {

@@ -6,8 +6,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assumptions.assumeThat;
 
 import dev.tranche.nodeplugin.FakeNvml;
+import dev.tranche.process.Programs;
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -21,6 +21,8 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The binding against the simulated library. */
 class JnaNvmlIT {
@@ -63,10 +65,8 @@ class JnaNvmlIT {
     return names.stream();
   }
 
-  private List<String> exported() throws IOException {
-    Process nm =
-        new ProcessBuilder("nm", "-D", "--defined-only", fake.library().toString()).start();
-    String out = new String(nm.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+  private List<String> exported() throws Exception {
+    String out = Programs.output("nm", "-D", "--defined-only", fake.library().toString());
     return out.lines().map(l -> l.substring(l.lastIndexOf(' ') + 1)).toList();
   }
 
@@ -229,12 +229,17 @@ class JnaNvmlIT {
     }
   }
 
-  @Test
-  void processes_areThoseOfTheGpu_ofComputingAndOfGraphics() throws Exception {
+  /** Drivers 535.54 to 535.86 tell of a process in a longer struct. */
+  @ParameterizedTest
+  @ValueSource(ints = {24, 32})
+  void processes_areThoseOfTheGpu_inEveryListAndStruct(int structBytes) throws Exception {
     fake.state(
+        "driver version=535.54.03 process_bytes=" + structBytes,
         gpu(0, ""),
         gpu(1, ""),
         "process gpu=0 pid=7 used_mib=512 sm=30",
+        "process gpu=0 pid=6 used_mib=16",
+        "process gpu=0 pid=5 used_mib=8",
         "process gpu=0 pid=8 used_mib=64 graphics=1",
         "process gpu=0 pid=10 used_mib=32 mps=1",
         "process gpu=1 pid=9 used_mib=1");
@@ -242,6 +247,8 @@ class JnaNvmlIT {
       assertThat(nvml.processes(0))
           .containsExactlyInAnyOrder(
               new GpuProcess(7, 512L << 20, 30),
+              new GpuProcess(6, 16L << 20, 0),
+              new GpuProcess(5, 8L << 20, 0),
               new GpuProcess(8, 64L << 20, 0),
               new GpuProcess(10, 32L << 20, 0));
     }
@@ -507,23 +514,6 @@ class JnaNvmlIT {
       assertThat(nvml.watch(0)).isFalse();
       assertThat(nvml.read(0)).isEqualTo(new GpuReading(GpuReading.UNKNOWN, 0, 0));
       assertThat(nvml.processes(0)).isEmpty();
-    }
-  }
-
-  @Test
-  void processes_areToldRight_byDriversWithLongerStructs() throws Exception {
-    fake.state(
-        "driver version=535.54.03 process_bytes=32",
-        gpu(0, ""),
-        "process gpu=0 pid=7 used_mib=512",
-        "process gpu=0 pid=8 used_mib=64",
-        "process gpu=0 pid=9 used_mib=1");
-    try (Nvml nvml = JnaNvml.open(fake.root())) {
-      assertThat(nvml.processes(0))
-          .containsExactlyInAnyOrder(
-              new GpuProcess(7, 512L << 20, 0),
-              new GpuProcess(8, 64L << 20, 0),
-              new GpuProcess(9, 1L << 20, 0));
     }
   }
 

@@ -1,14 +1,12 @@
 package dev.tranche.nodeplugin.nvml;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import java.io.IOException;
+import dev.tranche.process.Programs;
 import java.lang.reflect.Field;
 import java.lang.reflect.Modifier;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -157,7 +155,7 @@ class NvmlHeaderIT {
   }
 
   private Map<String, Long> inHeader(List<String> expressions) throws Exception {
-    Path header = Path.of(output("../.build/tool.sh", "nvml.h").strip());
+    Path header = Path.of(Programs.output("../.build/tool.sh", "nvml.h").strip());
     Path source = folder.resolve("print.c");
     String lines =
         expressions.stream()
@@ -170,26 +168,18 @@ class NvmlHeaderIT {
             + "  return 0;\n}\n");
     Path program = folder.resolve("print");
     String include = "-I" + header.resolveSibling("");
-    output(
-        output("../.build/tool.sh", "gcc").strip(),
+    Programs.output(
+        Programs.output("../.build/tool.sh", "gcc").strip(),
         include,
         "-o",
         program.toString(),
         source.toString());
-    List<Long> printed = output(program.toString()).lines().map(Long::valueOf).toList();
+    List<Long> printed = Programs.output(program.toString()).lines().map(Long::valueOf).toList();
     Map<String, Long> values = new LinkedHashMap<>();
     for (int i = 0; i < expressions.size(); i++) {
       values.put(expressions.get(i), printed.get(i));
     }
     return values;
-  }
-
-  private static String output(String... command) throws IOException, InterruptedException {
-    Process process =
-        new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.INHERIT).start();
-    String out = new String(process.getInputStream().readAllBytes(), UTF_8);
-    assertThat(process.waitFor()).as("exit status of " + Arrays.toString(command)).isZero();
-    return out;
   }
 
   @Test

@@ -4,7 +4,7 @@ import com.microsoft.playwright.Browser;
 import com.microsoft.playwright.BrowserType;
 import com.microsoft.playwright.Playwright;
 import com.microsoft.playwright.assertions.PlaywrightAssertions;
-import java.nio.charset.StandardCharsets;
+import dev.tranche.process.Programs;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -54,14 +54,7 @@ public final class Chromium implements AutoCloseable {
   static String found(String script, String... words) throws Exception {
     var command = new java.util.ArrayList<>(List.of(SCRIPTS.resolve(script).toString()));
     command.addAll(List.of(words));
-    Process process =
-        new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.INHERIT).start();
-    String said =
-        new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8).strip();
-    if (process.waitFor() != 0) {
-      throw new IllegalStateException(".build/" + script + " failed");
-    }
-    return said;
+    return Programs.output(command.toArray(String[]::new)).strip();
   }
 
   /** Of the checker for accessibility. */
