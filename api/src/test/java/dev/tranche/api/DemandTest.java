@@ -7,6 +7,8 @@ import dev.tranche.api.Demand.Request;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 class DemandTest {
   @Test
@@ -46,19 +48,12 @@ class DemandTest {
         .containsExactly(10, 10);
   }
 
-  @Test
-  void namedContainers_haveSharesOfTheirOwn() {
-    var annotations = Map.of("tranche.dev/gpu-fraction.b", "0.2", Names.GPU_FRACTION, "0.3");
-    Demand demand = demand(annotations, app("a", 3), app("b", 2), app("c", 1));
-    assertThat(demand.containers())
-        .extracting(Demand.Container::mayUseSeveralGpus)
-        .containsExactly(false, false, true);
-  }
-
-  @Test
-  void memory_isAShareThatStaysWhole_namedOrNot() {
-    var annotations = Map.of("tranche.dev/gpu-memory.b", "4Gi", Names.GPU_MEMORY, "2Gi");
-    Demand demand = demand(annotations, app("a", 3), app("b", 2), app("c", 1));
+  @ParameterizedTest
+  @CsvSource({"gpu-fraction, 0.2, 0.3", "gpu-memory, 4Gi, 2Gi"})
+  void namedContainers_haveSharesOfTheirOwn(String annotation, String named, String others) {
+    String key = "tranche.dev/" + annotation;
+    Demand demand =
+        demand(Map.of(key + ".b", named, key, others), app("a", 3), app("b", 2), app("c", 1));
     assertThat(demand.containers())
         .extracting(Demand.Container::mayUseSeveralGpus)
         .containsExactly(false, false, true);

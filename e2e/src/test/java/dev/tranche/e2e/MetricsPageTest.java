@@ -77,7 +77,7 @@ class MetricsPageTest {
     var suffixes = new TreeSet<String>();
     for (String part : new String[] {"api", "process", "webhook", "extender", "node-plugin"}) {
       for (Path file : Sources.of(part, "main")) {
-        String text = read(file);
+        String text = Files.readString(file);
         matches(REGISTERED, text).forEach(names::add);
         matches(PREFIX, text).forEach(prefixes::add);
         if (file.toString().contains("/process/meters/")) {

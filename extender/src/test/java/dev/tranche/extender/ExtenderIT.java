@@ -26,7 +26,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CopyOnWriteArrayList;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
@@ -40,7 +40,7 @@ final class ExtenderIT {
   private final MockCluster cluster = new MockCluster();
   private final KubernetesClient client = cluster.client();
   private final List<Binding> bindings = new CopyOnWriteArrayList<>();
-  private RunningExtender running;
+  @AutoClose private RunningExtender running;
   private Extender extender;
 
   @BeforeEach
@@ -50,11 +50,6 @@ final class ExtenderIT {
     node("node-b");
     running = new RunningExtender(cluster);
     extender = running.extender;
-  }
-
-  @AfterEach
-  void stop() {
-    running.close();
   }
 
   @Test

@@ -20,6 +20,7 @@ import io.fabric8.mockwebserver.Context;
 import io.fabric8.mockwebserver.MockWebServer;
 import io.fabric8.mockwebserver.ServerRequest;
 import io.fabric8.mockwebserver.ServerResponse;
+import io.fabric8.mockwebserver.utils.BodyProvider;
 import io.vertx.core.json.JsonObject;
 import io.vertx.core.net.PemKeyCertOptions;
 import io.vertx.core.net.SelfSignedCertificate;
@@ -119,39 +120,35 @@ final class MockCluster implements AutoCloseable {
 
   /** Of node plugins {@code token-of-NODE}, of another account {@code token-of-default}. */
   void reviewTokens() {
-    server
-        .expect()
-        .post()
-        .withPath("/apis/authentication.k8s.io/v1/tokenreviews")
-        .andReply(
-            201,
-            request -> {
-              reviews.incrementAndGet();
-              String token =
-                  new JsonObject(request.getBody().readUtf8())
-                      .getJsonObject("spec")
-                      .getString("token");
-              return review(token);
-            })
-        .always();
+    onTokenReview(
+        request -> {
+          reviews.incrementAndGet();
+          return review(
+              new JsonObject(request.getBody().readUtf8())
+                  .getJsonObject("spec")
+                  .getString("token"));
+        });
   }
 
   /** No token is reviewed to the end, so that a call is neither a node's nor refused. */
   void neverReviewTokens() {
+    onTokenReview(
+        request -> {
+          try {
+            closed.await();
+          } catch (InterruptedException ended) {
+            Thread.currentThread().interrupt();
+          }
+          return "";
+        });
+  }
+
+  private void onTokenReview(BodyProvider<Object> answer) {
     server
         .expect()
         .post()
         .withPath("/apis/authentication.k8s.io/v1/tokenreviews")
-        .andReply(
-            201,
-            request -> {
-              try {
-                closed.await();
-              } catch (InterruptedException ended) {
-                Thread.currentThread().interrupt();
-              }
-              return "";
-            })
+        .andReply(201, answer)
         .always();
   }
 

@@ -21,6 +21,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -28,48 +30,44 @@ import org.junit.jupiter.api.io.TempDir;
 /** A node's reports where nothing but the streams themselves decides when one is sent. */
 class ReportStreamsIT {
   @TempDir Path folder;
+  private final FakeExtender extender = new FakeExtender("127.0.0.1", PluginRig.CERTIFICATE);
+  private final Vertx vertx = Vertx.vertx();
+
+  @BeforeEach
+  void start() throws Exception {
+    ReportStreams streams = streams(vertx, options(), extender.start(0));
+    vertx.runOnContext(v -> streams.start());
+  }
+
+  @AfterEach
+  void stop() throws Exception {
+    vertx.close().await();
+    extender.close();
+  }
 
   @Test
   @Tag("slow")
   void nodeWithoutNews_reportsAgainAndAgain() throws Exception {
-    var extender = new FakeExtender("127.0.0.1", PluginRig.CERTIFICATE);
-    Vertx vertx = Vertx.vertx();
-    try {
-      ReportStreams streams = streams(vertx, options(), extender.start(0));
-      vertx.runOnContext(v -> streams.start());
-      // One when the stream opens; the others are nobody's news.
-      until("three reports", () -> extender.reports().size() >= 3);
-      assertThat(extender.reports().subList(0, 3))
-          .extracting(NodeReport::getSequence)
-          .containsExactly(1L, 2L, 3L);
-    } finally {
-      vertx.close().await();
-      extender.close();
-    }
+    // One when the stream opens; the others are nobody's news.
+    until("three reports", () -> extender.reports().size() >= 3);
+    assertThat(extender.reports().subList(0, 3))
+        .extracting(NodeReport::getSequence)
+        .containsExactly(1L, 2L, 3L);
   }
 
   @Test
   void extenderGetsWhatIsMeasuredAlone_andAllAfterANewConnection() throws Exception {
-    var extender = new FakeExtender("127.0.0.1", PluginRig.CERTIFICATE);
-    Vertx vertx = Vertx.vertx();
-    try {
-      ReportStreams streams = streams(vertx, options(), extender.start(0));
-      vertx.runOnContext(v -> streams.start());
-      until("a whole report", () -> extender.last().getGpusCount() == 1);
-      extender.direct(NodeDirective.newBuilder());
-      until("a brief one", () -> extender.last().getReadingsCount() == 1);
-      assertThat(extender.last().getAppliedDirective()).isEqualTo(1);
-      extender.endConnections();
-      until("another stream", () -> firstReports(extender).size() == 2);
-      assertThat(firstReports(extender).getLast().getGpusCount()).isEqualTo(1);
-    } finally {
-      vertx.close().await();
-      extender.close();
-    }
+    until("a whole report", () -> extender.last().getGpusCount() == 1);
+    extender.direct(NodeDirective.newBuilder());
+    until("a brief one", () -> extender.last().getReadingsCount() == 1);
+    assertThat(extender.last().getAppliedDirective()).isEqualTo(1);
+    extender.endConnections();
+    until("another stream", () -> firstReports().size() == 2);
+    assertThat(firstReports().getLast().getGpusCount()).isEqualTo(1);
   }
 
   /** The first report of each stream. */
-  private static List<NodeReport> firstReports(FakeExtender extender) {
+  private List<NodeReport> firstReports() {
     return extender.reports().stream().filter(report -> report.getSequence() == 1).toList();
   }
 

@@ -27,11 +27,15 @@ public final class PodSpecs {
 
   /** A pod without any of our annotations: {@code limits: {nvidia.com/gpu: N}}. */
   public static PodBuilder plain(String name, int replicas) {
+    return plain(name, Names.RESOURCE, replicas);
+  }
+
+  public static PodBuilder plain(String name, String resource, int number) {
     return pod(name)
         .editSpec()
         .editFirstContainer()
         .editOrNewResources()
-        .addToLimits(Names.RESOURCE, new Quantity(Integer.toString(replicas)))
+        .addToLimits(resource, new Quantity(Integer.toString(number)))
         .endResources()
         .endContainer()
         .endSpec();

@@ -302,15 +302,29 @@ class AdmissionRulesTest {
       quoteCharacter = '`',
       value = {
         // Labels, finalizers, tolerations and the end of a pod.
-        "'metadata':{'annotations':%s},'spec':{'containers':[{'name':'a'}]} |'metadata':{'labels':{'a':'b'},'annotations':%s},'spec':{'tolerations':[],'containers':[{'name':'a'}]} | false",
-        "'metadata':{'finalizers':['f'],'annotations':%s},'spec':{'containers':[{'name':'a'}]} |'metadata':{'deletionTimestamp':'x','annotations':%s},'spec':{'containers':[{'name':'a'}]} | false",
-        "'metadata':{'annotations':%s},'spec':{'containers':[{'name':'a','image':'a'}]} |'metadata':{'annotations':%s},'spec':{'containers':[{'name':'a','image':'b'}]} | true",
-        "'metadata':{'annotations':%s},'spec':{'containers':[],'initContainers':[{'image':'a'}]} |'metadata':{'annotations':%s},'spec':{'containers':[],'initContainers':[{'image':'b'}]} | true",
-        "'metadata':{'annotations':%s},'spec':{'containers':[],'schedulerName':'a'} |'metadata':{'annotations':%s},'spec':{'containers':[],'schedulerName':'b'} | true",
-        "'metadata':{'annotations':%s},'spec':{'containers':[],'affinity':{}} |'metadata':{'annotations':%s},'spec':{'containers':[],'affinity':{'a':1}} | true",
-        "'metadata':{'annotations':{}},'spec':{'containers':[{'image':'a'}]} |'metadata':{'annotations':%s},'spec':{'containers':[{'image':'b'}]} | false",
-        "'metadata':{},'spec':{'containers':[{'image':'a'}]} |'metadata':{},'spec':{'containers':[{'image':'b'}]} | false",
-        "'metadata':{},'spec':{'schedulerName':'tranche-scheduler','containers':[{'image':'a'}]} |'metadata':{},'spec':{'schedulerName':'default-scheduler','containers':[{'image':'a'}]} | true",
+        "'metadata':{'annotations':%s},'spec':{'containers':[{'name':'a'}]}"
+            + " |'metadata':{'labels':{'a':'b'},'annotations':%s},'spec':{'tolerations':[],'containers':[{'name':'a'}]}"
+            + " | false",
+        "'metadata':{'finalizers':['f'],'annotations':%s},'spec':{'containers':[{'name':'a'}]}"
+            + " |'metadata':{'deletionTimestamp':'x','annotations':%s},'spec':{'containers':[{'name':'a'}]}"
+            + " | false",
+        "'metadata':{'annotations':%s},'spec':{'containers':[{'name':'a','image':'a'}]}"
+            + " |'metadata':{'annotations':%s},'spec':{'containers':[{'name':'a','image':'b'}]} |"
+            + " true",
+        "'metadata':{'annotations':%s},'spec':{'containers':[],'initContainers':[{'image':'a'}]}"
+            + " |'metadata':{'annotations':%s},'spec':{'containers':[],'initContainers':[{'image':'b'}]}"
+            + " | true",
+        "'metadata':{'annotations':%s},'spec':{'containers':[],'schedulerName':'a'}"
+            + " |'metadata':{'annotations':%s},'spec':{'containers':[],'schedulerName':'b'} | true",
+        "'metadata':{'annotations':%s},'spec':{'containers':[],'affinity':{}}"
+            + " |'metadata':{'annotations':%s},'spec':{'containers':[],'affinity':{'a':1}} | true",
+        "'metadata':{'annotations':{}},'spec':{'containers':[{'image':'a'}]}"
+            + " |'metadata':{'annotations':%s},'spec':{'containers':[{'image':'b'}]} | false",
+        "'metadata':{},'spec':{'containers':[{'image':'a'}]}"
+            + " |'metadata':{},'spec':{'containers':[{'image':'b'}]} | false",
+        "'metadata':{},'spec':{'schedulerName':'tranche-scheduler','containers':[{'image':'a'}]}"
+            + " |'metadata':{},'spec':{'schedulerName':'default-scheduler','containers':[{'image':'a'}]}"
+            + " | true",
       })
   void updateOfAGpuPod_isSentOnlyWhereItChangesWhatIsFixed(
       String before, String after, boolean sent) {
@@ -327,14 +341,19 @@ class AdmissionRulesTest {
       delimiter = '|',
       quoteCharacter = '`',
       value = {
-        "'image':'a','env':[{'name':'NVIDIA_VISIBLE_DEVICES','value':'void'}]|'image':'b','env':[{'name':'NVIDIA_VISIBLE_DEVICES','value':'void'}]| false",
-        "'env':[{'name':'NVIDIA_VISIBLE_DEVICES','value':'void'}]|'env':[{'name':'NVIDIA_VISIBLE_DEVICES','value':'all'}]| true",
+        "'image':'a','env':[{'name':'NVIDIA_VISIBLE_DEVICES','value':'void'}]|'image':'b','env':[{'name':'NVIDIA_VISIBLE_DEVICES','value':'void'}]|"
+            + " false",
+        "'env':[{'name':'NVIDIA_VISIBLE_DEVICES','value':'void'}]|'env':[{'name':'NVIDIA_VISIBLE_DEVICES','value':'all'}]|"
+            + " true",
         "'image':'a'|'env':[{'name':'NVIDIA_VISIBLE_DEVICES','value':'all'}]| true",
         "'image':'a'|'env':[{'name':'CUDA_MPS_PINNED_DEVICE_MEM_LIMIT','value':'1'}]| true",
         "'env':[{'name':'NVIDIA_VISIBLE_DEVICES','value':'void'}]|'env':[]| false",
-        "'image':'a'|'env':[{'name':'A','value':'all'}],'volumeMounts':[{'mountPath':'/data'}]| false",
-        "'volumeMounts':[]|'volumeMounts':[{'mountPath':'/var/run/nvidia-container-devices/all'}]| true",
-        "'volumeMounts':[{'mountPath':'/var/run/nvidia-container-devices/all'}]|'volumeMounts':[{'mountPath':'/var/run/nvidia-container-devices/all'}]| false",
+        "'image':'a'|'env':[{'name':'A','value':'all'}],'volumeMounts':[{'mountPath':'/data'}]|"
+            + " false",
+        "'volumeMounts':[]|'volumeMounts':[{'mountPath':'/var/run/nvidia-container-devices/all'}]|"
+            + " true",
+        "'volumeMounts':[{'mountPath':'/var/run/nvidia-container-devices/all'}]|'volumeMounts':[{'mountPath':'/var/run/nvidia-container-devices/all'}]|"
+            + " false",
       })
   void updateOfAnyPod_isSentToTheGuard_onlyWhereItNamesDevicesAnew(
       String before, String after, boolean sent) {
@@ -408,10 +427,17 @@ class AdmissionRulesTest {
     assertThat(entries)
         .extracting(w -> w.getClientConfig().getService().getPath())
         .containsExactly("/mutate/fraction/plain-gpus", "/mutate/fraction/plain-unchanged");
+    assertSplitBy(entries, "tranche.dev/plain-requests", "unchanged");
+  }
+
+  /**
+   * One of the entries is for namespaces without the label's value, the other for those with it.
+   */
+  private static void assertSplitBy(List<MutatingWebhook> entries, String label, String value) {
     assertThat(entries)
         .extracting(w -> w.getNamespaceSelector().getMatchExpressions().getLast())
-        .allMatch(e -> e.getKey().equals("tranche.dev/plain-requests"))
-        .allMatch(e -> e.getValues().equals(List.of("unchanged")))
+        .allMatch(e -> e.getKey().equals(label))
+        .allMatch(e -> e.getValues().equals(List.of(value)))
         .extracting(e -> e.getOperator())
         .containsExactly("NotIn", "In");
     assertThat(entries.getFirst().getMatchConditions())
@@ -426,14 +452,7 @@ class AdmissionRulesTest {
     assertThat(entries)
         .extracting(w -> w.getClientConfig().getService().getPath())
         .containsExactly("/mutate/fraction/plain-gpus", "/mutate/fraction/plain-gpus/without-hami");
-    assertThat(entries)
-        .extracting(w -> w.getNamespaceSelector().getMatchExpressions().getLast())
-        .allMatch(e -> e.getKey().equals("hami.io/webhook"))
-        .allMatch(e -> e.getValues().equals(List.of("ignore")))
-        .extracting(e -> e.getOperator())
-        .containsExactly("NotIn", "In");
-    assertThat(entries.getFirst().getMatchConditions())
-        .isEqualTo(entries.getLast().getMatchConditions());
+    assertSplitBy(entries, "hami.io/webhook", "ignore");
   }
 
   @Test

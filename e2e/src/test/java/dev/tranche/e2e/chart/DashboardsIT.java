@@ -13,7 +13,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
-import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -49,8 +49,8 @@ class DashboardsIT {
       """;
 
   @TempDir static Path folder;
-  private static Expositions expositions;
-  private static Prometheus prometheus;
+  @AutoClose private static Expositions expositions;
+  @AutoClose private static Prometheus prometheus;
 
   @BeforeAll
   static void scrape() throws Exception {
@@ -75,12 +75,6 @@ class DashboardsIT {
     var metrics = DocumentedMetrics.of(part);
     assertThat(metrics.size()).as(part).isGreaterThan(10);
     expositions.add(labels, metrics::exposition);
-  }
-
-  @AfterAll
-  static void stop() throws InterruptedException {
-    prometheus.close();
-    expositions.close();
   }
 
   @Test

@@ -36,7 +36,7 @@ import java.util.Map;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
@@ -55,7 +55,7 @@ class GuardPolicyE2E {
   private static final String VARIABLE = "NVIDIA_VISIBLE_DEVICES";
   private static final String POLICY = "ValidatingAdmissionPolicy 'tranche-guard'";
 
-  private PolicyPlane plane;
+  @AutoClose private PolicyPlane plane;
   private KubernetesClient client;
 
   @BeforeAll
@@ -68,11 +68,6 @@ class GuardPolicyE2E {
         "the policies to be in force",
         60,
         () -> !refusal(VOID, PodSpecs.annotated("p", Map.of("cdi.k8s.io/x", "y"))).isEmpty());
-  }
-
-  @AfterAll
-  void stop() {
-    plane.close();
   }
 
   @Test

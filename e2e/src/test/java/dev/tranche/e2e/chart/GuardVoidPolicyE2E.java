@@ -13,14 +13,13 @@ import io.fabric8.kubernetes.api.model.EnvVar;
 import io.fabric8.kubernetes.api.model.EnvVarBuilder;
 import io.fabric8.kubernetes.api.model.Pod;
 import io.fabric8.kubernetes.api.model.PodBuilder;
-import io.fabric8.kubernetes.api.model.Quantity;
 import io.fabric8.kubernetes.client.dsl.base.PatchContext;
 import io.fabric8.kubernetes.client.dsl.base.PatchType;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.stream.IntStream;
-import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
@@ -33,7 +32,7 @@ import org.junit.jupiter.api.io.TempDir;
 class GuardVoidPolicyE2E {
   private static final String NAME = "NVIDIA_VISIBLE_DEVICES";
 
-  private PolicyPlane plane;
+  @AutoClose private PolicyPlane plane;
 
   @BeforeAll
   void start(@TempDir Path folder) throws IOException {
@@ -55,11 +54,6 @@ class GuardVoidPolicyE2E {
         .editSpec()
         .addToContainers(container("all", variable(NAME, "all")))
         .endSpec();
-  }
-
-  @AfterAll
-  void stop() {
-    plane.close();
   }
 
   @Test
@@ -97,7 +91,7 @@ class GuardVoidPolicyE2E {
     assertThat(plane.refusal(VOID, PodSpecs.fraction("p", "0.5")))
         .as("the webhook does not answer here, and it fails closed")
         .contains("fraction.tranche.dev");
-    Pod mig = plane.dryRun(VOID, requesting("nvidia.com/mig-1g.5gb"));
+    Pod mig = plane.dryRun(VOID, PodSpecs.plain("p", "nvidia.com/mig-1g.5gb", 1));
     assertThat(values(mig.getSpec().getContainers().getFirst())).isEmpty();
     Pod exempt = plane.dryRun(EXEMPT, PodSpecs.pod("p"));
     assertThat(values(exempt.getSpec().getContainers().getFirst())).isEmpty();
@@ -105,28 +99,18 @@ class GuardVoidPolicyE2E {
 
   @Test
   void debugContainer_getsTheVoid() {
-    plane.client().pods().inNamespace(VOID).resource(PodSpecs.pod("debugged").build()).create();
+    var debugged =
+        plane.client().pods().inNamespace(VOID).resource(PodSpecs.pod("debugged").build());
+    debugged.create();
     for (String name : List.of("d", "e")) {
-      plane
-          .client()
-          .pods()
-          .inNamespace(VOID)
-          .withName("debugged")
+      debugged
           .subresource("ephemeralcontainers")
           .patch(
               PatchContext.of(PatchType.STRATEGIC_MERGE),
               "{\"spec\":{\"ephemeralContainers\":[{\"name\":\"%s\",\"image\":\"i\"}]}}"
                   .formatted(name));
     }
-    assertThat(
-            plane
-                .client()
-                .pods()
-                .inNamespace(VOID)
-                .withName("debugged")
-                .get()
-                .getSpec()
-                .getEphemeralContainers())
+    assertThat(debugged.get().getSpec().getEphemeralContainers())
         .extracting(container -> container.getEnv().getFirst().getValue())
         .containsExactly("void", "void");
   }
@@ -186,17 +170,6 @@ class GuardVoidPolicyE2E {
     assertThat(plane.dryRun(VOID, pod).getSpec().getContainers())
         .extracting(GuardVoidPolicyE2E::values)
         .containsExactly(List.of("void"), List.of("void"));
-  }
-
-  private static PodBuilder requesting(String resource) {
-    return PodSpecs.pod("p")
-        .editSpec()
-        .editFirstContainer()
-        .withNewResources()
-        .addToLimits(resource, new Quantity("1"))
-        .endResources()
-        .endContainer()
-        .endSpec();
   }
 
   private static Container container(String name, EnvVar... variables) {

@@ -26,7 +26,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Tag;
@@ -98,7 +98,7 @@ class ManagedClustersE2E {
   private static final String LEVEL = "pod-security.kubernetes.io/enforce";
   private static final String NODE_PLUGIN = "tranche-node-plugin";
 
-  private ControlPlane plane;
+  @AutoClose private ControlPlane plane;
   private KubernetesClient client;
 
   @BeforeAll
@@ -140,11 +140,6 @@ class ManagedClustersE2E {
                         .endSpec()
                         .build())
                 .isEmpty());
-  }
-
-  @AfterAll
-  void stop() {
-    plane.close();
   }
 
   /** GKE. */

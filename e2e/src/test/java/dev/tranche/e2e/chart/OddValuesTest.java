@@ -2,6 +2,8 @@ package dev.tranche.e2e.chart;
 
 import static dev.tranche.e2e.chart.Chart.documents;
 import static dev.tranche.e2e.chart.Chart.renderFile;
+import static dev.tranche.e2e.chart.ValuesSchemaTest.map;
+import static dev.tranche.e2e.chart.ValuesSchemaTest.tree;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -9,11 +11,9 @@ import io.fabric8.kubernetes.api.model.Container;
 import io.fabric8.kubernetes.api.model.apps.DaemonSet;
 import io.fabric8.kubernetes.client.utils.Serialization;
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Set;
 import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
@@ -91,11 +91,15 @@ class OddValuesTest {
       value = {
         "podSecurityContext: {runAsNonRoot: true} | podSecurityContext.runAsNonRoot is true",
         "securityContext: {runAsNonRoot: true} | securityContext.runAsNonRoot is true",
-        "{podSecurityContext: {runAsUser: 0, runAsNonRoot: true}} | podSecurityContext.runAsNonRoot is true",
-        "{podSecurityContext: {runAsUser: 7}, securityContext: {runAsUser: 0, runAsNonRoot: true}} | securityContext.runAsNonRoot is true",
-        "runtimeClass: {create: true, name: \"\"} | give the name of the RuntimeClass that is to be created",
+        "{podSecurityContext: {runAsUser: 0, runAsNonRoot: true}} | podSecurityContext.runAsNonRoot"
+            + " is true",
+        "{podSecurityContext: {runAsUser: 7}, securityContext: {runAsUser: 0, runAsNonRoot: true}}"
+            + " | securityContext.runAsNonRoot is true",
+        "runtimeClass: {create: true, name: \"\"} | give the name of the RuntimeClass that is to be"
+            + " created",
         "devicePlugin: {enableHostNetwork: true} | port 9090 would be a port of the node",
-        "nodePlugin: {sampleInterval: 61s} | nodePlugin.sampleInterval is \"61s\", which is no duration from 100ms to 60s",
+        "nodePlugin: {sampleInterval: 61s} | nodePlugin.sampleInterval is \"61s\", which is no"
+            + " duration from 100ms to 60s",
         "nodePlugin: {healthQuietPeriod: 5 minutes} | no duration from 0s to 24h",
       })
   void whatCannotRun_isRefusedWithWhatToDo(String values, String advice) {
@@ -242,14 +246,5 @@ class OddValuesTest {
         .filter(container -> container.getName().equals("node-plugin"))
         .findFirst()
         .orElseThrow();
-  }
-
-  @SuppressWarnings("unchecked")
-  private static Map<String, Object> map(@Nullable Object value) {
-    return (Map<String, Object>) Objects.requireNonNullElse(value, Map.of());
-  }
-
-  private static Map<String, Object> tree(String file) throws IOException {
-    return map(Serialization.unmarshal(Files.readString(Chart.FOLDER.resolve(file)), Map.class));
   }
 }

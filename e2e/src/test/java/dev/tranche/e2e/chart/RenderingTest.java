@@ -129,18 +129,7 @@ class RenderingTest {
   }
 
   private static SecurityContext pluginSecurity(Map<String, Object> values) {
-    return Serialization.unmarshal(
-            documents(render(values))
-                .filter(it -> it.contains("kind: DaemonSet") && it.contains("name: node-plugin"))
-                .findFirst()
-                .orElseThrow(),
-            DaemonSet.class)
-        .getSpec()
-        .getTemplate()
-        .getSpec()
-        .getContainers()
-        .getFirst()
-        .getSecurityContext();
+    return OddValuesTest.plugin(render(values)).getSecurityContext();
   }
 
   @Test

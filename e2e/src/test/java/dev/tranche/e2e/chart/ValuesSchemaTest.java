@@ -57,7 +57,8 @@ class ValuesSchemaTest {
     "extender.mode, both, /extender/mode, '''scheduler'', ''service'''",
     "extender.policy, fast, /extender/policy, '''load'', ''packed'', ''spread'''",
     "extender.memoryGuard, on, /extender/memoryGuard, '''enforce'', ''score'', ''off'''",
-    "extender.verbs.clientCertificate, yes, /extender/verbs/clientCertificate, '''required'', ''off'''",
+    "extender.verbs.clientCertificate, yes, /extender/verbs/clientCertificate, '''required'',"
+        + " ''off'''",
     "guard.mode, off, /guard/mode, '''audit'', ''void'', ''deny'''",
     "guard.timeoutSeconds, 60, /guard/timeoutSeconds, maximum",
     "mps.root, run/mps, /mps/root, does not match pattern",
@@ -316,11 +317,11 @@ class ValuesSchemaTest {
   }
 
   @SuppressWarnings("unchecked")
-  private static Map<String, Object> map(@Nullable Object value) {
+  static Map<String, Object> map(@Nullable Object value) {
     return value == null ? Map.of() : (Map<String, Object>) value;
   }
 
-  private static Map<String, Object> tree(String file) throws IOException {
+  static Map<String, Object> tree(String file) throws IOException {
     return map(Serialization.unmarshal(Files.readString(Chart.FOLDER.resolve(file)), Map.class));
   }
 }

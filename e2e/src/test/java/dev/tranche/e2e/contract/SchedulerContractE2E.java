@@ -23,7 +23,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
@@ -38,8 +38,8 @@ class SchedulerContractE2E {
   private static final int SIMULATED_NODES = 150;
   private static final int PLACED_SECONDS = 30;
 
-  private static Cluster cluster;
-  private static RecordingExtender extender;
+  @AutoClose private static Cluster cluster;
+  @AutoClose private static RecordingExtender extender;
 
   @BeforeAll
   static void start() {
@@ -54,12 +54,6 @@ class SchedulerContractE2E {
     for (int i = 0; i < SIMULATED_NODES; i++) {
       simulateNode("simulated-" + i);
     }
-  }
-
-  @AfterAll
-  static void stop() {
-    extender.close();
-    cluster.close();
   }
 
   @Test

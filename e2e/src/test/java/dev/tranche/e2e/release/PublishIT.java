@@ -11,7 +11,7 @@ import java.nio.file.Path;
 import java.nio.file.attribute.FileTime;
 import java.util.List;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -24,7 +24,7 @@ class PublishIT {
   private static final Path ROOT = Path.of("..").toAbsolutePath().normalize();
 
   @TempDir static Path folder;
-  private static LocalRegistry registry;
+  @AutoClose private static LocalRegistry registry;
   private static String crane;
   private static String address;
 
@@ -33,11 +33,6 @@ class PublishIT {
     registry = LocalRegistry.start("127.0.0.1");
     crane = registry.crane();
     address = "127.0.0.1:" + registry.port();
-  }
-
-  @AfterAll
-  static void stopRegistry() {
-    registry.close();
   }
 
   private Path work;

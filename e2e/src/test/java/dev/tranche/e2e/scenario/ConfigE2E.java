@@ -18,7 +18,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.UUID;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Order;
@@ -36,6 +36,7 @@ class ConfigE2E {
       """;
 
   @SuppressWarnings("NullAway.Init")
+  @AutoClose
   private static OneNode node;
 
   @BeforeAll
@@ -52,11 +53,6 @@ class ConfigE2E {
                 SHARED,
                 "config.nvidiaCompatible",
                 "extended"));
-  }
-
-  @AfterAll
-  static void stop() {
-    node.close();
   }
 
   @BeforeEach
@@ -80,15 +76,15 @@ class ConfigE2E {
         """);
     node.awaitAllocatable(Names.RESOURCE, 1);
     node.awaitAllocatable(SHARED, 10);
-    Pod whole = node.run(OneNode.requesting("whole", Names.RESOURCE));
-    Pod shared = node.run(OneNode.requesting("shared", SHARED));
+    Pod whole = node.run(PodSpecs.plain("whole", 1).build());
+    Pod shared = node.run(PodSpecs.plain("shared", SHARED, 1).build());
     assertThat(node.visibleDevices(whole)).isEqualTo(node.gpus().uuid(0));
     assertThat(node.visibleDevices(shared)).isEqualTo(node.gpus().uuid(1));
   }
 
   @Test
   void plainRequest_isAWholeGpu_whateverItsReplicas() {
-    Pod plain = node.run(OneNode.requesting("plain", Names.RESOURCE));
+    Pod plain = node.run(PodSpecs.plain("plain", 1).build());
     assertThat(node.held(plain).get("main"))
         .hasSize(10)
         .allSatisfy(id -> assertThat(ReplicaId.uuidOf(id)).isEqualTo(node.visibleDevices(plain)));

@@ -35,7 +35,7 @@ class MigE2E {
                 "advertisedResources[1]",
                 SMALL))) {
       node.awaitAllocatable(SMALL, 1);
-      Pod small = node.run(OneNode.requesting("small", SMALL));
+      Pod small = node.run(PodSpecs.plain("small", SMALL, 1).build());
       String mig = node.gpus().migUuid(CUT);
       assertThat(small.getSpec().getSchedulerName()).isEqualTo(Names.SCHEDULER);
       assertThat(small.getMetadata().getAnnotations()).containsEntry(Names.GPU, mig);
@@ -44,7 +44,7 @@ class MigE2E {
       assertThat(injected(node, small)).containsExactly(mig);
 
       // The only one is taken, and no replica of the whole GPU is one.
-      node.create(OneNode.requesting("waits", SMALL));
+      node.create(PodSpecs.plain("waits", SMALL, 1).build());
       Pod share = node.run(PodSpecs.fraction("share", "0.3").build());
       assertThat(node.visibleDevices(share)).isEqualTo(node.gpus().uuid(0));
       assertThat(node.get("waits").getStatus().getPhase()).isEqualTo("Pending");

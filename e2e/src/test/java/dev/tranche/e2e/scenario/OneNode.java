@@ -6,11 +6,9 @@ import dev.tranche.e2e.gpu.Model;
 import dev.tranche.e2e.gpu.NodeGpus;
 import dev.tranche.e2e.install.Artifacts;
 import dev.tranche.e2e.install.Await;
-import dev.tranche.e2e.install.PodSpecs;
 import dev.tranche.e2e.install.Tranche;
 import dev.tranche.e2e.kubelet.KubeletTruth;
 import io.fabric8.kubernetes.api.model.Pod;
-import io.fabric8.kubernetes.api.model.PodBuilder;
 import io.fabric8.kubernetes.api.model.Quantity;
 import io.fabric8.kubernetes.client.KubernetesClient;
 import java.nio.file.Path;
@@ -134,19 +132,6 @@ final class OneNode implements AutoCloseable {
         () -> "Running".equals(get(name).getStatus().getPhase()),
         () -> kubectl("describe", "pod", name));
     return get(name);
-  }
-
-  /** A pod as it is written without us: one of a resource. */
-  static Pod requesting(String name, String resource) {
-    return new PodBuilder(PodSpecs.pod(name).build())
-        .editSpec()
-        .editFirstContainer()
-        .withNewResources()
-        .addToLimits(resource, new Quantity("1"))
-        .endResources()
-        .endContainer()
-        .endSpec()
-        .build();
   }
 
   void deletePods() {

@@ -14,8 +14,8 @@ import java.util.Map;
 import java.util.Set;
 import java.util.UUID;
 import java.util.stream.Collectors;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Order;
@@ -30,6 +30,7 @@ class RegistrationE2E {
   private static final int KILLS = 3;
 
   @SuppressWarnings("NullAway.Init")
+  @AutoClose
   private static OneNode node;
 
   @BeforeAll
@@ -40,11 +41,6 @@ class RegistrationE2E {
             List.of(Model.T4, Model.T4),
             gpus -> {},
             Map.of("kubeletRoot", ROOT));
-  }
-
-  @AfterAll
-  static void stop() {
-    node.close();
   }
 
   @BeforeEach

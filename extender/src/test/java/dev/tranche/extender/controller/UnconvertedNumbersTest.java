@@ -68,17 +68,11 @@ class UnconvertedNumbersTest {
   }
 
   @Test
-  void withoutNamespaces_orLeadership_nothingIsWritten() {
+  void withoutNamespaces_nothingIsWritten() {
     Controller none = numbers(Set.of());
     none.podSeen(shown(plain("kube-system", Names.RESOURCE, "1")));
     events.tick();
-    rig.deciding = false;
-    unconverted.podSeen(shown(plain("kube-system", Names.RESOURCE, "1")));
-    events.tick();
     assertThat(created).isEmpty();
-    rig.deciding = true;
-    events.tick();
-    assertThat(created).hasSize(1);
   }
 
   /** Forgotten again at once. */

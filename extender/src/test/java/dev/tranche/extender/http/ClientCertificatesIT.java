@@ -5,10 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.process.listen.LimitedTransport;
-import dev.tranche.process.listen.ListeningPort;
 import dev.tranche.process.listen.TestAuthority;
-import dev.tranche.process.loop.Loop;
-import dev.tranche.process.settings.HostPort;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
@@ -44,15 +41,7 @@ final class ClientCertificatesIT {
 
   @BeforeEach
   void start() throws Exception {
-    var verbs = IdleVerbs.idle(registry);
-    var loop = new Loop(vertx.getOrCreateContext());
-    server =
-        new VerbServer(
-            new HostPort("127.0.0.1", 0),
-            new ListeningPort(vertx, transport, "verbs", VerbServer.limits(true)),
-            verbs.world().readiness,
-            verbs.routes(vertx, loop, VerbRoutes.READ_WITHIN_MS)::handle,
-            loop);
+    server = IdleVerbs.idle(registry).server(vertx, transport);
     server.serve(ours.server(), clients(ours)).await();
   }
 

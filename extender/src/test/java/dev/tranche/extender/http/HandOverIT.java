@@ -3,10 +3,7 @@ package dev.tranche.extender.http;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.process.listen.LimitedTransport;
-import dev.tranche.process.listen.ListeningPort;
 import dev.tranche.process.listen.TestAuthority;
-import dev.tranche.process.loop.Loop;
-import dev.tranche.process.settings.HostPort;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.vertx.core.Context;
 import io.vertx.core.Future;
@@ -43,14 +40,7 @@ final class HandOverIT {
   @EnumSource(names = {"HTTP_1_1", "HTTP_2"})
   void whoeverLeads_keepsTheConnection_andWhoDoesNot_answersAndEndsIt(HttpVersion version)
       throws Exception {
-    var loop = new Loop(vertx.getOrCreateContext());
-    var server =
-        new VerbServer(
-            new HostPort("127.0.0.1", 0),
-            new ListeningPort(vertx, transport, "verbs", VerbServer.limits(true)),
-            verbs.world().readiness,
-            verbs.routes(vertx, loop, VerbRoutes.READ_WITHIN_MS)::handle,
-            loop);
+    VerbServer server = verbs.server(vertx, transport);
     server.serve(new TestAuthority("ours").server(), null).await();
     var options = new HttpClientOptions().setSsl(true).setTrustAll(true).setVerifyHost(false);
     HttpClientAgent http =

@@ -2,18 +2,17 @@ package dev.tranche.extender.readapi;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import com.sun.management.ThreadMXBean;
 import dev.tranche.api.Names;
 import dev.tranche.extender.readapi.Answers.Answer;
 import dev.tranche.extender.readapi.query.Parameters.Parsed;
 import dev.tranche.extender.readapi.row.View;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.verb.FakeWorld;
+import dev.tranche.process.Heap;
 import dev.tranche.process.loop.Loop;
 import io.vertx.core.MultiMap;
 import io.vertx.core.Vertx;
 import io.vertx.core.buffer.Buffer;
-import java.lang.management.ManagementFactory;
 import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
@@ -124,25 +123,21 @@ final class WhatIfAnswersTest {
   @ParameterizedTest(name = "{0}")
   @MethodSource("hostileBodies")
   void aBodyThatNoPodHas_isRefusedAndCostsLittle(String name, Buffer body) {
-    long before = allocatedBytes();
+    long before = Heap.allocatedBytes();
     assertThat(new PodBody(List.of(Names.RESOURCE)).parse(body, View.ALL))
         .isInstanceOf(Parsed.Refused.class);
-    assertThat(allocatedBytes() - before - body.length()).isLessThan(12 << 20);
+    assertThat(Heap.allocatedBytes() - before - body.length()).isLessThan(12 << 20);
   }
 
   /** 6.8 KB of JSON, a million replicas in each of its containers. */
   @Test
   void aMillionReplicas_fitNowhereAndCostLittle() {
-    long before = allocatedBytes();
+    long before = Heap.allocatedBytes();
     Parsed<PodBody.PostedPod> parsed =
         new PodBody(List.of(Names.RESOURCE)).parse(pod(asks("1M"), 100), View.ALL);
     PodBody.PostedPod posted = ((Parsed.Valid<PodBody.PostedPod>) parsed).value();
     assertThat(posted.pod().demand(1).peakReplicas()).isEqualTo(10_001);
-    assertThat(allocatedBytes() - before).isLessThan(4 << 20);
-  }
-
-  private static long allocatedBytes() {
-    return ((ThreadMXBean) ManagementFactory.getThreadMXBean()).getCurrentThreadAllocatedBytes();
+    assertThat(Heap.allocatedBytes() - before).isLessThan(4 << 20);
   }
 
   @Test

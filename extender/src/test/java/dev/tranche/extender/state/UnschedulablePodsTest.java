@@ -9,6 +9,7 @@ import dev.tranche.extender.placement.Placement;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.verb.FakeWorld;
 import dev.tranche.extender.verb.FakeWorld.Gpu;
+import dev.tranche.process.Heap;
 import io.vertx.core.Future;
 import java.util.ArrayList;
 import java.util.List;
@@ -51,22 +52,12 @@ final class UnschedulablePodsTest {
     List<String> names = IntStream.range(0, 5_000).mapToObj(i -> "node-" + i).toList();
     names.forEach(name -> world.report(name, new Gpu(name + "-0", 0, 0)));
     filter.filter(FakeWorld.pod("first", 20), names, false);
-    long before = usedBytes();
+    long before = Heap.usedBytes();
     for (int i = 0; i < UnschedulablePods.PODS_MAX; i++) {
       filter.filter(FakeWorld.pod("p" + i, 20), names, false);
     }
     assertThat(world.waiting.size()).isEqualTo(UnschedulablePods.PODS_MAX);
-    assertThat(usedBytes() - before).isLessThan(8 << 20);
-  }
-
-  private static long usedBytes() {
-    var runtime = Runtime.getRuntime();
-    long least = Long.MAX_VALUE;
-    for (int i = 0; i < 4; i++) {
-      System.gc();
-      least = Math.min(least, runtime.totalMemory() - runtime.freeMemory());
-    }
-    return least;
+    assertThat(Heap.usedBytes() - before).isLessThan(8 << 20);
   }
 
   @Test

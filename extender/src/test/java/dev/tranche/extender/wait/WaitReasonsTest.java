@@ -54,21 +54,13 @@ final class WaitReasonsTest extends WaitingPodsRig {
 
   static Stream<Situation> situations() {
     long[] seeds = Seeds.of(SEEDS);
-    return Stream.of(
-            WaitReason.FULL,
-            WaitReason.FRAGMENTED,
-            WaitReason.TOO_FEW_GPUS,
-            WaitReason.MEMORY,
-            WaitReason.UNFIT,
-            WaitReason.NO_SUCH_MODEL,
-            WaitReason.OTHER_REPLICAS,
-            WaitReason.NODES_EXCLUDED,
+    Stream<WaitReason> others =
+        Stream.of(
             WaitReason.PORT_OR_CPU,
-            WaitReason.PINNED_TO,
             WaitReason.GATED,
             WaitReason.NOT_FILTERED,
-            WaitReason.NOT_BOUND_YET,
-            WaitReason.NO_NODE)
+            WaitReason.NOT_BOUND_YET);
+    return Stream.concat(FORETOLD.stream(), others)
         .flatMap(reason -> LongStream.of(seeds).mapToObj(seed -> new Situation(reason, seed)));
   }
 

@@ -30,34 +30,29 @@ class CandidateNodesTest {
   private static final Map<String, Long> SOME = Map.of(GPU, 10L);
 
   private final PodMutator mutator = new PodMutator(Reviews.RULES);
+  private final MutationRules.Cluster large =
+      cluster(
+          node("a", "4", "81920", SOME, TEAM),
+          node("b", "4", "81920", SOME, TEAM),
+          node("t4", "4", "15360", SOME, Taints.NONE));
 
   @Test
   void memory_isThatOfTheNodeThatTakesThePod_andNotOfMoreThatRepelIt() {
-    var cluster =
-        cluster(
-            node("a", "4", "81920", SOME, TEAM),
-            node("b", "4", "81920", SOME, TEAM),
-            node("t4", "4", "15360", SOME, Taints.NONE));
     ObjectNode pod = annotated("gpu-memory", "6Gi");
-    Mutation mutation = mutator.mutate(pod, cluster);
+    Mutation mutation = mutator.mutate(pod, large);
     assertThat(expressions(apply(mutation, pod))).singleElement().asString().contains("15360");
     assertThat(warnings(mutation)).noneMatch(w -> w.contains("81920"));
   }
 
   @Test
   void tolerantPod_isStillCountedAmongTheMany() {
-    var cluster =
-        cluster(
-            node("a", "4", "81920", SOME, TEAM),
-            node("b", "4", "81920", SOME, TEAM),
-            node("t4", "4", "15360", SOME, Taints.NONE));
     ObjectNode pod = annotated("gpu-memory", "6Gi");
     pod.withObject("/spec")
         .putArray("tolerations")
         .addObject()
         .put("key", "team")
         .put("operator", "Exists");
-    assertThat(expressions(apply(mutator.mutate(pod, cluster), pod)))
+    assertThat(expressions(apply(mutator.mutate(pod, large), pod)))
         .singleElement()
         .asString()
         .contains("81920");

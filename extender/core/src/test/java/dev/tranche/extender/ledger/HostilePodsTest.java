@@ -2,9 +2,8 @@ package dev.tranche.extender.ledger;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import com.sun.management.ThreadMXBean;
 import dev.tranche.api.Names;
-import java.lang.management.ManagementFactory;
+import dev.tranche.process.Heap;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -19,12 +18,12 @@ final class HostilePodsTest extends LedgerRig {
 
   @Test
   void aMillionReplicasInEachOf700Containers_costLittle() {
-    long before = allocatedBytes();
+    long before = Heap.allocatedBytes();
     PodFacts pod = facts(draft("large", NODE, 700, "1M"));
     for (int replicasPerGpu : List.of(1, 3, 10, 10_000)) {
       assertThat(pod.gpuRequest(replicasPerGpu).demand().peakReplicas()).isGreaterThan(10_000);
     }
-    assertThat(allocatedBytes() - before).isLessThan(ALLOCATED_BYTES_MAX);
+    assertThat(Heap.allocatedBytes() - before).isLessThan(ALLOCATED_BYTES_MAX);
   }
 
   @ParameterizedTest
@@ -102,9 +101,5 @@ final class HostilePodsTest extends LedgerRig {
 
   private static PodFacts facts(TestPod draft) {
     return draft.facts();
-  }
-
-  private static long allocatedBytes() {
-    return ((ThreadMXBean) ManagementFactory.getThreadMXBean()).getCurrentThreadAllocatedBytes();
   }
 }

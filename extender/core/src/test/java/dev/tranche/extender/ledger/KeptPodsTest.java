@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.tranche.extender.preempt.Budget;
 import dev.tranche.extender.preempt.Budget.Requirement;
 import dev.tranche.extender.preempt.BudgetStore;
+import dev.tranche.process.Heap;
 import java.util.ArrayList;
 import java.util.Map;
 import java.util.Set;
@@ -73,7 +74,7 @@ final class KeptPodsTest extends LedgerRig {
   void whatTenantsWrite_takesLittleOfTheHeap() {
     var budgets = new BudgetStore();
     report(NODE, Map.of());
-    long before = usedBytes();
+    long before = Heap.usedBytes();
     for (int i = 0; i < HOSTILE; i++) {
       seen("ns" + i % 7, "minimal-" + i, null);
     }
@@ -97,7 +98,7 @@ final class KeptPodsTest extends LedgerRig {
       }
       budgets.put(new Budget("ns" + i % 7, "b" + i, keys, 1, Set.of()));
     }
-    long kept = usedBytes() - before;
+    long kept = Heap.usedBytes() - before;
     assertThat(kept).isLessThan(HEAP_BYTES_MAX);
     assertThat(ledger.pods()).hasSizeLessThanOrEqualTo(KeptPods.WAITING_MAX + 90);
   }
@@ -109,7 +110,7 @@ final class KeptPodsTest extends LedgerRig {
   @Test
   void podsOnNodesThatAreNot_andEndedPods_takeLittleOfTheHeap() {
     report(NODE, Map.of());
-    long before = usedBytes();
+    long before = Heap.usedBytes();
     for (int i = 0; i < HOSTILE; i++) {
       seen("nowhere", "n" + i, "no-node-of-this-name-" + i + ".example");
     }
@@ -126,7 +127,7 @@ final class KeptPodsTest extends LedgerRig {
         apply(new Event.Tick());
       }
     }
-    long kept = usedBytes() - before;
+    long kept = Heap.usedBytes() - before;
     assertThat(kept).isLessThan(HEAP_BYTES_MAX);
     assertThat(ledger.pods()).hasSizeLessThanOrEqualTo(KeptPods.WAITING_MAX);
     assertThat(ledger.droppedPods()).isGreaterThan(HOSTILE);
@@ -192,11 +193,11 @@ final class KeptPodsTest extends LedgerRig {
     report(NODE, Map.of());
     PodFacts held = pod("held", null);
     apply(new Event.Reserve(held, NODE, on("gpu-0", 3)));
-    long before = usedBytes();
+    long before = Heap.usedBytes();
     for (int i = 0; i < HOSTILE; i++) {
       seen("hostile", "p" + i, NODE);
     }
-    assertThat(usedBytes() - before).isLessThan(HEAP_BYTES_MAX);
+    assertThat(Heap.usedBytes() - before).isLessThan(HEAP_BYTES_MAX);
     assertThat(ledger.holds(NODE)).hasSize(KeptPods.ON_NODE_MAX);
     // What was placed there is kept all the same.
     apply(new Event.BindStarted(held, NODE, on("gpu-0", 3)));
@@ -231,16 +232,6 @@ final class KeptPodsTest extends LedgerRig {
 
   private static PodFacts failed(String namespace, String name) {
     return draft(namespace, name, NODE).phase("Failed").facts();
-  }
-
-  private static long usedBytes() {
-    var runtime = Runtime.getRuntime();
-    long least = Long.MAX_VALUE;
-    for (int i = 0; i < 4; i++) {
-      System.gc();
-      least = Math.min(least, runtime.totalMemory() - runtime.freeMemory());
-    }
-    return least;
   }
 
   private boolean known(String uid) {

@@ -200,18 +200,6 @@ final class LedgerTest extends LedgerRig {
     assertThat(clients("gpu-1")).isPositive();
   }
 
-  /** Each replica may be another container's. */
-  @Test
-  void mpsClients_ofAPodOfAnotherScheduler_countOnEveryGpuUntilReadBack() {
-    report(NODE, Map.of());
-    apply(new Event.PodSeen(pod("p", NODE)));
-    assertThat(clients("gpu-0")).isEqualTo(3);
-    assertThat(clients("gpu-1")).isEqualTo(3);
-    report(NODE, Map.of("ns/p", Map.of("main", Map.of("gpu-1", 3))));
-    assertThat(clients("gpu-0")).isZero();
-    assertThat(clients("gpu-1")).isOne();
-  }
-
   @Test
   void readBack_ofAFinishedPod_takesNone() {
     apply(new Event.PodSeen(ended("p", NODE)));
@@ -220,15 +208,20 @@ final class LedgerTest extends LedgerRig {
     assertThat(free("gpu-0")).isEqualTo(10);
   }
 
+  /** So do its MPS clients: each replica may be another container's. */
   @Test
-  void boundByOthers_withoutAPlace_countsOnEveryGpu() {
+  void boundByOthers_withoutAPlace_countsOnEveryGpu_untilReadBack() {
     report(NODE, Map.of());
     apply(new Event.PodSeen(pod("p", NODE)));
-    assertThat(free("gpu-0")).isEqualTo(7);
-    assertThat(free("gpu-1")).isEqualTo(7);
+    for (String gpu : List.of("gpu-0", "gpu-1")) {
+      assertThat(free(gpu)).isEqualTo(7);
+      assertThat(clients(gpu)).isEqualTo(3);
+    }
     report(NODE, Map.of("ns/p", Map.of("main", Map.of("gpu-1", 3))));
     assertThat(free("gpu-0")).isEqualTo(10);
     assertThat(free("gpu-1")).isEqualTo(7);
+    assertThat(clients("gpu-0")).isZero();
+    assertThat(clients("gpu-1")).isOne();
   }
 
   @Test

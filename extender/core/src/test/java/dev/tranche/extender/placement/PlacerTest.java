@@ -11,6 +11,8 @@ import dev.tranche.extender.score.Policy;
 import java.util.List;
 import java.util.OptionalInt;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 final class PlacerTest {
   private static final long GIB = 1L << 30;
@@ -90,11 +92,12 @@ final class PlacerTest {
     assertThat(placed.placement().held()).containsOnlyKeys("a");
   }
 
-  @Test
-  void initContainer_plainPeakOfExactlyOneGpu_isNotSplit() {
-    var init = Containers.of("init", Kind.INIT, List.of(10), true);
+  @ParameterizedTest
+  @CsvSource({"10, 5", "4, 3"})
+  void initContainer_plainPeakThatOneGpuCouldHold_isNotSplit(int replicas, int freeOfEach) {
+    var init = Containers.of("init", Kind.INIT, List.of(replicas), true);
     var main = Containers.of("main", Kind.APP, List.of(2), true);
-    assertThat(place(plainRequest(init, main), gpu("a", 5), gpu("b", 5)))
+    assertThat(place(plainRequest(init, main), gpu("a", freeOfEach), gpu("b", freeOfEach)))
         .isEqualTo(refused(Reason.FRAGMENTED));
   }
 
@@ -125,14 +128,6 @@ final class PlacerTest {
     assertThat(placed.placement().containers())
         .extracting(c -> c.shares().getFirst().replicas())
         .containsExactly(3);
-  }
-
-  @Test
-  void initContainer_plainPeakThatOneGpuCouldHold_isNotSplit() {
-    var init = Containers.of("init", Kind.INIT, List.of(4), true);
-    var main = Containers.of("main", Kind.APP, List.of(2), true);
-    assertThat(place(plainRequest(init, main), gpu("a", 3), gpu("b", 3)))
-        .isEqualTo(refused(Reason.FRAGMENTED));
   }
 
   @Test

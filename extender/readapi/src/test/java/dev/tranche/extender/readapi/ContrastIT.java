@@ -16,7 +16,7 @@ import java.util.List;
 import java.util.Map;
 import javax.imageio.ImageIO;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * The states of the map differ from each other by at least 3:1, as WCAG 2 asks of graphics. It is
@@ -65,9 +65,7 @@ final class ContrastIT extends PageFixture {
   }
 
   @ParameterizedTest
-  @EnumSource(
-      value = ColorScheme.class,
-      names = {"LIGHT", "DARK"})
+  @ValueSource(strings = {"LIGHT", "DARK"})
   void partsOfAStack_differ(ColorScheme theme) throws IOException {
     open(theme, 0);
     Pixels empty = pixels(cell("node-b GPU 2").locator(".part.free"));
@@ -90,9 +88,7 @@ final class ContrastIT extends PageFixture {
   }
 
   @ParameterizedTest
-  @EnumSource(
-      value = ColorScheme.class,
-      names = {"LIGHT", "DARK"})
+  @ValueSource(strings = {"LIGHT", "DARK"})
   void bars_differFromTheirTrack(ColorScheme theme) throws IOException {
     open(theme, 0);
     for (String kind : List.of("sm", "mem")) {
@@ -104,9 +100,7 @@ final class ContrastIT extends PageFixture {
 
   /** Cells without text: each is one image. */
   @ParameterizedTest
-  @EnumSource(
-      value = ColorScheme.class,
-      names = {"LIGHT", "DARK"})
+  @ValueSource(strings = {"LIGHT", "DARK"})
   void smallCells_differ(ColorScheme theme) throws IOException {
     open(theme, 500);
     int empty = pixels(cell("node-b GPU 2").locator(".box")).main();

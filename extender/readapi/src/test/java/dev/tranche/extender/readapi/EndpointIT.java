@@ -11,6 +11,7 @@ import io.vertx.core.Vertx;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpServer;
 import io.vertx.core.json.JsonObject;
+import java.io.IOException;
 import java.net.InetAddress;
 import java.net.Socket;
 import java.net.URI;
@@ -83,6 +84,14 @@ final class EndpointIT {
     promises.forEach(promise -> promise.complete(FOUND));
   }
 
+  private static Socket postHalf(HttpServer server) throws IOException {
+    var socket = new Socket(InetAddress.getLoopbackAddress(), server.actualPort());
+    socket.setSoTimeout(30_000);
+    String half = "POST /api/v1/what-if HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n{";
+    socket.getOutputStream().write(half.getBytes(StandardCharsets.US_ASCII));
+    return socket;
+  }
+
   /** Eight of them shut out all readers of a port. */
   @Test
   void bodiesThatDoNotCome_takeNoPlace() throws Exception {
@@ -90,13 +99,7 @@ final class EndpointIT {
     var sockets = new ArrayList<Socket>();
     try {
       for (int i = 0; i < 2 * Endpoint.AT_ONCE_MAX; i++) {
-        var socket = new Socket(InetAddress.getLoopbackAddress(), server.actualPort());
-        sockets.add(socket);
-        socket
-            .getOutputStream()
-            .write(
-                "POST /api/v1/what-if HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n{"
-                    .getBytes(StandardCharsets.US_ASCII));
+        sockets.add(postHalf(server));
       }
       CompletableFuture<HttpResponse<String>> answer = get(server);
       made.take().complete(FOUND);
@@ -114,14 +117,7 @@ final class EndpointIT {
     var sockets = new ArrayList<Socket>();
     try {
       for (int i = 0; i < Endpoint.AT_ONCE_MAX; i++) {
-        var socket = new Socket(InetAddress.getLoopbackAddress(), server.actualPort());
-        socket.setSoTimeout(30_000);
-        sockets.add(socket);
-        socket
-            .getOutputStream()
-            .write(
-                "POST /api/v1/what-if HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n{"
-                    .getBytes(StandardCharsets.US_ASCII));
+        sockets.add(postHalf(server));
       }
       for (Socket socket : sockets) {
         assertThat(new String(socket.getInputStream().readNBytes(12), StandardCharsets.US_ASCII))

@@ -18,8 +18,8 @@ import io.vertx.core.json.JsonObject;
 import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -28,7 +28,7 @@ import org.junit.jupiter.api.Tag;
 @Tag("slow")
 abstract class PageFixture {
   static final String HOSTILE = "<script>alert(1)</script>";
-  private static Chromium chromium;
+  @AutoClose private static Chromium chromium;
   final Vertx vertx = Vertx.vertx();
   final ScriptedApi api = new ScriptedApi(vertx);
 
@@ -40,11 +40,6 @@ abstract class PageFixture {
   @BeforeAll
   static void open() throws Exception {
     chromium = new Chromium();
-  }
-
-  @AfterAll
-  static void shut() {
-    chromium.close();
   }
 
   @BeforeEach
