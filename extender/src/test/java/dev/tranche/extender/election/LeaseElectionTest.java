@@ -119,7 +119,12 @@ final class LeaseElectionTest {
     private final boolean suspends;
 
     private long monotonicS;
-    private long wallS;
+
+    /**
+     * Nobody sets it to a millisecond that it has had: a Lease would look as if it were unchanged.
+     */
+    private long wallMs;
+
     private int suspendedS;
     private int stalledS;
     private Moment began = at(0, 0);
@@ -132,18 +137,18 @@ final class LeaseElectionTest {
       this.api = api;
       this.suspends = random.nextBoolean();
       this.monotonicS = random.nextInt(1_000_000);
-      this.wallS = random.nextInt(1_000_000);
+      this.wallMs = random.nextInt(1_000_000_000);
     }
 
     void step() {
-      wallS++;
+      wallMs += 1_000;
       if (suspendedS > 0) {
         suspendedS--;
         return;
       }
       monotonicS++;
       suspendedS = suspends && random.nextInt(60) == 0 ? random.nextInt(40) : 0;
-      wallS += !suspends && random.nextInt(100) == 0 ? random.nextInt(-30, 30) : 0;
+      wallMs += !suspends && random.nextInt(100) == 0 ? random.nextInt(-30_000, 30_000) : 0;
       if (stalledS > 0) {
         stalledS--;
         return;
@@ -172,7 +177,7 @@ final class LeaseElectionTest {
     }
 
     private Moment now() {
-      return at(monotonicS, wallS);
+      return new Moment(Duration.ofSeconds(monotonicS).toNanos(), wallMs);
     }
 
     boolean leads() {
