@@ -32,6 +32,7 @@ class HelpIT {
         "bench speed",
         "bench",
         "check --fast",
+        "check --all --slice 2",
         "demo start",
         "demo up now",
         "matrix --fast",
