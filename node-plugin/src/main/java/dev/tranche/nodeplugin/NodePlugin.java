@@ -24,6 +24,7 @@ import dev.tranche.nodeplugin.kubelet.Hardware;
 import dev.tranche.nodeplugin.kubelet.Kubelet;
 import dev.tranche.nodeplugin.kubelet.KubeletParts;
 import dev.tranche.nodeplugin.limit.ExpectedLimit;
+import dev.tranche.nodeplugin.limit.LimitGauges;
 import dev.tranche.nodeplugin.metrics.NodeMetrics;
 import dev.tranche.nodeplugin.mps.MpsAvailability;
 import dev.tranche.nodeplugin.mps.MpsPlan;

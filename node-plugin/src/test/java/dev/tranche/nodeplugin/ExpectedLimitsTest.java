@@ -14,6 +14,7 @@ import dev.tranche.nodeplugin.kubelet.ExpectedLimits;
 import dev.tranche.nodeplugin.limit.ContainerLimit;
 import dev.tranche.nodeplugin.limit.ContainerLimit.Limited;
 import dev.tranche.nodeplugin.limit.ExpectedLimit;
+import dev.tranche.nodeplugin.limit.LimitGauges;
 import dev.tranche.nodeplugin.limit.NodeLimits;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
 import dev.tranche.nodeplugin.nvml.Mig;

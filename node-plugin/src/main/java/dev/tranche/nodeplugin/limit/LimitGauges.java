@@ -1,9 +1,8 @@
-package dev.tranche.nodeplugin;
+package dev.tranche.nodeplugin.limit;
 
 import static java.util.stream.Collectors.joining;
 
 import dev.tranche.nodeplugin.gpu.NodeProblem;
-import dev.tranche.nodeplugin.limit.ContainerLimit;
 import dev.tranche.nodeplugin.limit.ContainerLimit.Limited;
 import dev.tranche.nodeplugin.metrics.NodeMetrics;
 import java.util.List;
@@ -11,12 +10,12 @@ import java.util.Optional;
 import java.util.function.Supplier;
 
 /** What people see of the memory limits that were read back. */
-final class LimitGauges {
+public final class LimitGauges {
   private static final int NAMED_MAX = 3;
 
   private LimitGauges() {}
 
-  static void register(NodeMetrics metrics, Supplier<List<ContainerLimit>> limits) {
+  public static void register(NodeMetrics metrics, Supplier<List<ContainerLimit>> limits) {
     for (Limited limited : Limited.values()) {
       metrics.gauge(
           "tranche.node.containers.limited",
@@ -28,7 +27,7 @@ final class LimitGauges {
   }
 
   /** Returns the containers that are not limited to their share. */
-  static Optional<NodeProblem> problem(List<ContainerLimit> limits) {
+  public static Optional<NodeProblem> problem(List<ContainerLimit> limits) {
     List<ContainerLimit> wrong = limits.stream().filter(limit -> limit.limited().wrong()).toList();
     return NodeProblem.of(
         NodeProblem.Reason.CONTAINER_MEMORY_NOT_LIMITED,
