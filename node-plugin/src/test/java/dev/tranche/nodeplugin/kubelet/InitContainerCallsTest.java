@@ -3,12 +3,13 @@ package dev.tranche.nodeplugin.kubelet;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.api.kubelet.ContainerPreferredAllocationRequest;
+import dev.tranche.process.fuzz.Seeds;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Random;
+import java.util.random.RandomGenerator;
 import org.junit.jupiter.api.Test;
 
 /** What init containers get, and what they leave to the other containers of their pod. */
@@ -40,8 +41,8 @@ class InitContainerCallsTest extends AllocationCallsRig {
   /** R = 10: whichever replicas the kubelet passes on, the pod comes to hold what was decided. */
   @Test
   void podWithASplitInitContainer_comesToHoldWhatWasDecided() {
-    for (int seed = 0; seed < 300; seed++) {
-      var random = new Random(seed);
+    for (long seed : Seeds.of(300)) {
+      RandomGenerator random = Seeds.random(seed);
       var calls = new InitContainerCallsTest();
       int init = 1 + random.nextInt(12);
       calls.assignments.receive(

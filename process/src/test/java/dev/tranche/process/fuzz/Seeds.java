@@ -1,6 +1,7 @@
 package dev.tranche.process.fuzz;
 
 import java.io.IOException;
+import java.time.LocalDate;
 import java.util.SplittableRandom;
 import java.util.random.RandomGenerator;
 import java.util.random.RandomGeneratorFactory;
@@ -9,7 +10,7 @@ import java.util.stream.LongStream;
 /**
  * The seeds of a random search: one half is the same in every commit, the other is drawn from the
  * commit's hash. {@code -Dtranche.seed=N} runs seed N alone, and {@code -Dtranche.search=10} ten
- * times as many.
+ * times as many, with other fresh ones each day.
  */
 public final class Seeds {
   private static final String COMMIT = commit();
@@ -25,11 +26,14 @@ public final class Seeds {
     if (only != null) {
       return new long[] {only};
     }
-    int all = count * Integer.getInteger("tranche.search", 1);
+    int times = Integer.getInteger("tranche.search", 1);
+    int all = count * times;
+    long day = times > 1 ? LocalDate.now().toEpochDay() : 0;
     LongStream fixed = LongStream.concat(LongStream.of(known), LongStream.rangeClosed(1, all));
     LongStream fresh =
-        new SplittableRandom(Long.parseUnsignedLong(COMMIT, 16)).longs(all, 1, Integer.MAX_VALUE);
-    System.out.printf("%d seeds, half of them of commit %s%n", all, COMMIT);
+        new SplittableRandom(Long.parseUnsignedLong(COMMIT, 16) + day)
+            .longs(all, 1, Integer.MAX_VALUE);
+    System.out.printf("%d seeds, half of them of commit %s, day %d%n", all, COMMIT, day);
     return LongStream.concat(fixed.distinct().limit(all / 2), fresh)
         .distinct()
         .limit(all)

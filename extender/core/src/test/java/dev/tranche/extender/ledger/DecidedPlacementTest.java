@@ -6,11 +6,12 @@ import dev.tranche.api.Demand.Kind;
 import dev.tranche.api.Demand.Request;
 import dev.tranche.api.Names;
 import dev.tranche.extender.placement.Placement;
+import dev.tranche.process.fuzz.Seeds;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Random;
+import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
@@ -162,8 +163,9 @@ final class DecidedPlacementTest extends LedgerRig {
   @Test
   void anyPlacement_isReadAsItWasDecided() {
     int split = 0;
-    for (int seed = 0; seed < 20_000; seed++) {
-      var random = new Random(seed);
+    long[] seeds = Seeds.of(2_000);
+    for (long seed : seeds) {
+      RandomGenerator random = Seeds.random(seed);
       int replicas = 2 + random.nextInt(9);
       var taken = new int[1 + random.nextInt(4)];
       for (int i = 0; i < taken.length; i++) {
@@ -192,6 +194,6 @@ final class DecidedPlacementTest extends LedgerRig {
         assertThat(reading.hold().placement()).as("seed %d: %s", seed, pod).isEqualTo(place);
       }
     }
-    assertThat(split).isGreaterThan(1_000);
+    assertThat(split).isGreaterThan(seeds.length / 20);
   }
 }
