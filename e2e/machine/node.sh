@@ -1,9 +1,11 @@
 #!/bin/sh
-# node.sh FOLDER GROUP [DRIVER]: in new namespaces, makes FOLDER/root the root and becomes the node of the cgroup GROUP. With DRIVER, NVML is simulated.
+# node.sh FOLDER GROUP [DRIVER]: in new namespaces, makes FOLDER/root the root and becomes the node of the cgroup GROUP. With DRIVER, NVML is simulated,
+# and has $TRANCHE_SIMULATED_GPUS GPUs.
 set -eu
 files=$1
 group=$2
 simulated=${3:-}
+gpus=$(seq 0 $((${TRANCHE_SIMULATED_GPUS:-1} - 1)))
 root=$files/root
 name=gpu-node
 address=10.41.0.2
@@ -28,7 +30,7 @@ simulated_dev() {
   mkdir dev/pts dev/shm dev/mqueue
   mount -t devpts devpts dev/pts
   ln -s /proc/self/fd dev/fd
-  mknod dev/nvidia0 c 195 0
+  for index in $gpus; do mknod dev/nvidia"$index" c 195 "$index"; done
   mknod dev/nvidiactl c 195 255
 }
 
@@ -74,20 +76,20 @@ simulate_use() {
   driver=/nvidia-driver/usr/lib64 limits=
   [ "${simulated%%.*}" -lt 615 ] || limits=limits=dmem
   while :; do
-    used=0 busy=0 lines=
-    for pid in $(pgrep gpu-load); do
-      # shellcheck disable=SC2046 # its options
-      set -- $(tr '\0' ' ' <"/proc/$pid/cmdline")
-      [ "${2:-}" = --busy ] || [ "${3:-}" = --busy ] || continue
-      [ "$2" = --busy ] || shift
-      mib=${5%Mi}
-      used=$((used + mib)) busy=$((busy + $3))
-      lines="$lines
-process gpu=0 pid=$pid used_mib=$mib sm=$3"
-    done
-    echo "driver version=$simulated nodes=1 $limits
-gpu index=0 uuid=GPU-00000000-0000-0000-0000-000000000001 model=\"Tesla T4\" memory_mib=15360 reserved_mib=450 used_mib=$used sm=$busy$lines" \
-      >$driver/.state
+    echo "driver version=$simulated nodes=1 $limits" >$driver/.state
+    for index in $gpus; do
+      used=0 busy=0
+      for pid in $(pgrep gpu-load); do
+        [ -e "/proc/$pid/root/dev/nvidia$index" ] || continue
+        # shellcheck disable=SC2046 # its options
+        set -- $(tr '\0' ' ' <"/proc/$pid/cmdline")
+        [ "${2:-}" = --busy ] || [ "${3:-}" = --busy ] || continue
+        [ "$2" = --busy ] || shift
+        used=$((used + ${5%Mi})) busy=$((busy + $3))
+        echo "process gpu=$index pid=$pid used_mib=${5%Mi} sm=$3"
+      done
+      echo "gpu index=$index uuid=GPU-00000000-0000-0000-0000-00000000001$index model=\"Tesla T4\" memory_mib=15360 reserved_mib=450 used_mib=$used sm=$busy"
+    done >>$driver/.state
     mv $driver/.state $driver/gpus.state
     sleep 1
   done

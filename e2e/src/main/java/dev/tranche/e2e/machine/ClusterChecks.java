@@ -20,7 +20,6 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.LocalDate;
 import java.time.ZoneOffset;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.DoubleSummaryStatistics;
 import java.util.List;
@@ -34,6 +33,10 @@ public final class ClusterChecks {
   private static final Path TOOLKIT = Path.of("/usr/local/nvidia/toolkit/version");
   private static final Pattern VERSION = Pattern.compile("\\d+\\.\\d+(\\.\\d+)?");
   private static final Duration BETWEEN_SAMPLES = Duration.ofSeconds(5);
+
+  /** Until then a new pod counts by its share. */
+  private static final Duration UNTIL_LOAD_COUNTS = Duration.ofSeconds(45);
+
   private static final int SM_WITHIN_POINTS = 10;
   private static final int MEMORY_WITHIN_PERCENT = 5;
 
@@ -80,8 +83,8 @@ public final class ClusterChecks {
     use(loads);
     allocate();
     NvmlChecks.run(DRIVER_ROOT, report);
-    memoryDecides(totalMib);
     loadDecides();
+    memoryDecides(totalMib);
     memoryLimits(totalMib);
     programEnds();
     pluginEnds();
@@ -111,8 +114,12 @@ public final class ClusterChecks {
   }
 
   private void start(GpuLoad load) {
+    start(load, GpuNode.FIRST);
+  }
+
+  private void start(GpuLoad load, int gpu) {
     Instant created = Instant.now();
-    node.create(load);
+    node.create(load, gpu);
     node.awaitPod(load.name(), GpuNode::isRunning);
     long ms = Duration.between(created, Instant.now()).toMillis();
     check("Pods", load.name(), true, "running %.1f s after its creation".formatted(ms / 1e3));
@@ -171,15 +178,7 @@ public final class ClusterChecks {
   }
 
   private void memoryDecides(long totalMib) {
-    if (node.gpus().size() > 1) {
-      report.add(
-          "Placement",
-          "measured memory",
-          CheckStatus.NOT_AVAILABLE,
-          "a pod need not wait for the memory of one GPU where there is another");
-      return;
-    }
-    node.create(GpuLoad.late(totalMib));
+    node.create(GpuLoad.late(totalMib), GpuNode.FIRST);
     node.awaitPod("late", _ -> !node.reason("late").isEmpty());
     String reason = node.reason("late");
     check(
@@ -194,16 +193,21 @@ public final class ClusterChecks {
     check("Placement", "freed memory", true, "the pod runs %d s later".formatted(seconds));
   }
 
-  private void loadDecides() {
-    if (node.gpus().size() == 1) {
+  /** By grants alone, the first GPU would get the next pod: the other ones have less free. */
+  private void loadDecides() throws InterruptedException {
+    int gpus = node.gpus().size();
+    if (gpus == 1) {
       report.add("Placement", "real load", CheckStatus.NOT_AVAILABLE, "there is one GPU");
       return;
     }
-    var loaded = new ArrayList<String>();
-    node.rows().forEach(row -> loaded.add(row.path("gpus").path(0).path("uuid").asText()));
-    start(new GpuLoad("elsewhere", "0.1", 1, 1));
-    String uuid = node.row("elsewhere").path("gpus").path(0).path("uuid").asText();
-    check("Placement", "real load", !loaded.contains(uuid), "the next pod got " + uuid);
+    for (int gpu = 1; gpu < gpus; gpu++) {
+      start(new GpuLoad("quiet-" + gpu, "0.9", 1, 1), gpu);
+    }
+    Thread.sleep(UNTIL_LOAD_COUNTS);
+    start(new GpuLoad("elsewhere", "0.1", 1, 1), GpuNode.ANY);
+    visible("elsewhere");
+    String got = assigned("elsewhere");
+    check("Placement", "real load", !got.equals(assigned("steady")), "the next pod got " + got);
   }
 
   private void memoryLimits(long totalMib) {
@@ -222,7 +226,7 @@ public final class ClusterChecks {
         });
     // Room for the pods that follow.
     node.client().pods().withName("greedy").delete();
-    node.create(GpuLoad.beyond(totalMib));
+    node.create(GpuLoad.beyond(totalMib), GpuNode.FIRST);
     String error = node.error("beyond");
     node.client().pods().withName("beyond").delete();
     check(

@@ -37,7 +37,7 @@ public final class GpuDemo {
 
     print("three pods, 0.3, 0.3 and 0.2 of the GPU; \"greedy\" takes more memory than its share");
     List<GpuLoad> loads = GpuLoad.three(totalMib);
-    loads.forEach(node::create);
+    loads.forEach(load -> node.create(load, GpuNode.FIRST));
     node.awaitPod(loads.getFirst().name(), GpuNode::isRunning);
     print("the first pod runs %d s after the start".formatted(GpuNode.secondsSinceStart()));
     loads.forEach(load -> node.awaitPod(load.name(), GpuNode::isRunning));
@@ -49,7 +49,7 @@ public final class GpuDemo {
     System.out.print(table());
 
     print("a fourth pod, 0.2 of the GPU: that share is free, the memory for it is not");
-    node.create(GpuLoad.late(totalMib));
+    node.create(GpuLoad.late(totalMib), GpuNode.FIRST);
     node.awaitPod("late", _ -> !node.reason("late").isEmpty());
     System.out.println("  " + node.reason("late"));
     print("\"greedy\" frees its memory");
@@ -69,7 +69,7 @@ public final class GpuDemo {
   private void memoryLimit(long totalMib) {
     print("\"beyond\" takes half of the GPU's memory, with a share of 0.2 and the driver's limit");
     node.client().pods().withName("greedy").delete();
-    node.create(GpuLoad.beyond(totalMib));
+    node.create(GpuLoad.beyond(totalMib), GpuNode.FIRST);
     System.out.println("  " + node.error("beyond"));
   }
 
@@ -78,7 +78,7 @@ public final class GpuDemo {
     print("the same GPU, shared by MPS");
     node.shareByMps();
     for (GpuLoad load : GpuLoad.byMps()) {
-      node.create(load);
+      node.create(load, GpuNode.FIRST);
       System.out.printf(
           "  %-9s %-6s sees %d of %d multiprocessors%n",
           load.name(), load.fraction(), node.multiprocessors(load.name()), all);

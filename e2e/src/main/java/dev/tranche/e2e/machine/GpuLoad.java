@@ -49,7 +49,10 @@ record GpuLoad(String name, String fraction, int busyPercent, long memoryMib, St
     return List.of(new GpuLoad("half", "0.5", 30, 1), new GpuLoad("fifth", "0.2", 30, 1));
   }
 
-  Pod pod(boolean simulated) {
+  /**
+   * @param uuid of the GPU that it must get, or empty
+   */
+  Pod pod(boolean simulated, String uuid) {
     var command =
         new ArrayList<>(
             List.of(
@@ -61,6 +64,7 @@ record GpuLoad(String name, String fraction, int busyPercent, long memoryMib, St
         .withNewMetadata()
         .withName(name)
         .addToAnnotations(Names.GPU_FRACTION, fraction)
+        .addToAnnotations(uuid.isEmpty() ? Map.of() : Map.of(Names.GPU_UUID, uuid))
         .addToAnnotations(limit.isEmpty() ? Map.of() : Map.of(Names.GPU_MEMORY_LIMIT, limit))
         .endMetadata()
         .withNewSpec()

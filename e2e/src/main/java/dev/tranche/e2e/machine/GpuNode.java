@@ -35,6 +35,12 @@ import org.jspecify.annotations.Nullable;
 final class GpuNode implements AutoCloseable {
   static final String TRANCHE = "tranche";
   private static final String NAMESPACE = "demo";
+
+  /** Where most pods go, so that what is seen does not depend on how many GPUs there are. */
+  static final int FIRST = 0;
+
+  static final int ANY = -1;
+
   private static final long MIB = 1 << 20;
   private static final int ANSWER_WITHIN_S = 60;
 
@@ -138,8 +144,9 @@ final class GpuNode implements AutoCloseable {
     return offered == null ? 0 : offered.getNumericalAmount().intValue();
   }
 
-  void create(GpuLoad load) {
-    client.resource(load.pod(isSimulated())).create();
+  /** Creates its pod, which must get this GPU, or {@link #ANY}. */
+  void create(GpuLoad load, int gpu) {
+    client.resource(load.pod(isSimulated(), gpus().path(gpu).path("uuid").asText())).create();
   }
 
   Pod pod(String name) {

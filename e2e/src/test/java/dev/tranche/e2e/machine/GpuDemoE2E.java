@@ -10,6 +10,9 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** {@code ./demo --gpu} with a simulated NVML: all else is what runs on a machine with a GPU. */
 @Order(95)
@@ -57,9 +60,16 @@ class GpuDemoE2E {
     Shell.run(ROOT, "target/gpu-demo/demo down");
   }
 
-  @Test
-  void inAnEmptyRoot_threePodsShareTheGpu_aFourthWaits_andNothingIsLeft() throws IOException {
-    String shown = Shell.run(ROOT, EMPTY_ROOT.formatted("", "up --simulated=580.82.07")).orFail();
+  private static String simulated(int gpus) {
+    return "export TRANCHE_SIMULATED_GPUS=" + gpus + "; ";
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {1, 2})
+  void inAnEmptyRoot_threePodsShareTheGpu_aFourthWaits_andNothingIsLeft(int gpus)
+      throws IOException {
+    String up = simulated(gpus) + EMPTY_ROOT.formatted("", "up --simulated=580.82.07");
+    String shown = Shell.run(ROOT, up).orFail();
     assertThat(shown)
         .contains("without memory limits: driver 580.82.07 is older than R615")
         .contains("Tesla T4 with 14910 MiB, 20 shares")
@@ -78,17 +88,23 @@ class GpuDemoE2E {
     assertNothingIsLeft();
   }
 
-  @Test
-  void checks_findNothingWrong_andNothingIsLeft() throws IOException {
-    String shown = Shell.run(ROOT, "target/gpu-demo/demo verify --simulated --mps").orFail();
+  @ParameterizedTest
+  @CsvSource({
+    "1, not available  real load: there is one GPU, 20 replicas became" + " 24",
+    "2, ok             real load: the next pod got /dev/nvidia1, 40 replicas" + " became 44"
+  })
+  void checks_findNothingWrong_andNothingIsLeft(int gpus, String load, String replicas)
+      throws IOException {
+    String verify = simulated(gpus) + "target/gpu-demo/demo verify --simulated --mps";
+    String shown = Shell.run(ROOT, verify).orFail();
     assertThat(shown)
+        .contains(load, replicas)
         .contains("the program sees /dev/nvidia0, assigned was /dev/nvidia0")
         .contains("ok             steady: read back as limited: Yes")
         .contains("ok             greedy: read back as limited: OptedOut")
         .contains("the GPU has no 7455 MiB left for this container")
         .contains("ok             a killed program: it runs again")
         .contains("ok             a killed node plugin: it runs again, and the pods went on")
-        .contains("they went on while 20 replicas became 24")
         .contains("ok             fifth, threads: 0.2 of the GPU: the program sees 8 of 40");
     assertThat(ROOT.resolve("target/gpu-demo/verify-gpu.json")).isNotEmptyFile();
     assertThat(ROOT.resolve("target/gpu-demo/verify-gpu.log")).isNotEmptyFile();
