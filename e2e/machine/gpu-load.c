@@ -117,6 +117,16 @@ static void *open_driver(void) {
   return NULL;
 }
 
+static const char *variable(const char *name) {
+  const char *value = getenv(name);
+  return value ? value : "-";
+}
+
+/* By which a framework sizes itself. */
+static void say_limits(void) {
+  printf(", reads %s of it, %s MiB", variable("TRANCHE_GPU_FRACTION"), variable("TRANCHE_GPU_MEMORY_MIB"));
+}
+
 static void say_what_is_visible(int device, int multiprocessors) {
   unsigned char uuid[16];
   char name[96] = "";
@@ -126,7 +136,9 @@ static void say_what_is_visible(int device, int multiprocessors) {
   CALL("cuMemGetInfo_v2", &free_bytes, &total_bytes);
   printf("visible GPU-");
   for (int i = 0; i < 16; i++) printf(i == 4 || i == 6 || i == 8 || i == 10 ? "-%02x" : "%02x", uuid[i]);
-  printf(" %s, %zu of %zu MiB free, %d multiprocessors\n", name, free_bytes / MIB, total_bytes / MIB, multiprocessors);
+  printf(" %s, %d multiprocessors", name, multiprocessors);
+  say_limits();
+  printf(", the driver's %zu of %zu MiB free\n", free_bytes / MIB, total_bytes / MIB);
 }
 
 /* Runs kernels for a part of each period, and measures how long one takes. */
@@ -173,7 +185,11 @@ static void simulate(long busy, long mib) {
   if (limit && mib > atol(limit)) fail(NO_MEMORY, mib);
   long multiprocessors = SIMULATED_MULTIPROCESSORS * (threads ? atol(threads) : 100) / 100;
   for (char node[] = "/dev/nvidia0"; node[11] <= '9'; node[11]++)
-    if (access(node, F_OK) == 0) printf("visible %s, simulated, %ld multiprocessors\n", node, multiprocessors);
+    if (access(node, F_OK) == 0) {
+      printf("visible %s, simulated, %ld multiprocessors", node, multiprocessors);
+      say_limits();
+      printf("\n");
+    }
   printf("took %ld MiB, busy %ld %%\n", mib, busy);
 }
 

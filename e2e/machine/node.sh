@@ -1,10 +1,11 @@
 #!/bin/sh
-# node.sh FOLDER GROUP [DRIVER]: in new namespaces, makes FOLDER/root the root and becomes the node of the cgroup GROUP. With DRIVER, NVML is simulated,
-# and has $TRANCHE_SIMULATED_GPUS GPUs.
+# node.sh FOLDER GROUP HOOK DRIVER: in new namespaces, makes FOLDER/root the root and becomes the node of the cgroup GROUP. HOOK is the machine's
+# nvidia-cdi-hook, or empty. With DRIVER, NVML is simulated, and has $TRANCHE_SIMULATED_GPUS GPUs.
 set -eu
 files=$1
 group=$2
-simulated=${3:-}
+hook=$3
+simulated=$4
 gpus=$(seq 0 $((${TRANCHE_SIMULATED_GPUS:-1} - 1)))
 root=$files/root
 name=gpu-node
@@ -55,6 +56,8 @@ else
   mount --rbind /dev nvidia-driver/dev
   for folder in nvidia-driver nvidia-driver/usr; do mount -o remount,bind,ro $folder; done
 fi
+[ -z "$hook" ] || mount --bind "$hook" "usr/local/nvidia/toolkit/nvidia-cdi-hook${simulated:+.real}"
+if [ -n "$hook" ]; then "$hook" --version | sed -n '1s/.* //p'; else cat usr/local/nvidia/toolkit/version; fi >run/toolkit-version
 pivot_root . old
 cd /
 umount -l old

@@ -30,7 +30,7 @@ toolkit() {
   local from to=$root/usr/local/nvidia/toolkit
   from=$("$top/e2e/build.sh" nvidia-toolkit | sed s/^nvidia-toolkit=//)
   mkdir -p "$to" "$work"/simulated/usr/{bin,lib64}
-  sed -n 's/.*nvidia-container-toolkit v\([^ ]*\).*/\1/p' "$top/e2e/nvidia-toolkit/go.mod" >"$to/version"
+  sed -n 's/.*nvidia-container-toolkit v\([^ ]*\).*/\1 (packed)/p' "$top/e2e/nvidia-toolkit/go.mod" >"$to/version"
   cp -a "$from"/nvidia-{cdi-hook,container-runtime} "$from"/node/{.config,run.sh,missing.so,nvidia-{cdi-hook,container-runtime}.real} "$to/"
   sed -i s,/opt/tranche-e2e/driver,/nvidia-driver, "$to/.config/nvidia-container-runtime/config.toml"
   ln -s ../usr/local/nvidia/toolkit/.config/nvidia-container-runtime "$root/etc/"
@@ -86,4 +86,6 @@ cp "$root/bin/busybox" "$out/busybox"
 chmod 755 "$out/demo" "$out/busybox"
 echo "compressing, for some minutes" >&2
 tar -C "$work" --exclude=./load -cf - . | xz -T0 "-${2:-6}" | split -b 48M -d - "$out/archive."
-du -cm "$out"/* >&2
+size=$(du -cm "$out"/{archive.*,busybox,demo} | tee -a /dev/stderr | tail -n 1 | cut -f 1)
+# As docs/gpu-support.md promises.
+[ "$size" -le 190 ] || { echo "error: $out has more than 190 MiB" >&2 && exit 1; }

@@ -18,6 +18,8 @@ share=/usr/local/share/stand-in
 cgroup2=
 for folder in /sys/fs/cgroup/unified /sys/fs/cgroup; do [ ! -f "$folder/cgroup.controllers" ] || cgroup2=$folder; done
 subtree=/sys/fs/cgroup/cgroup.subtree_control
+# The machine's own, if it has one, runs in the place of the packed one.
+hook=$(command -v nvidia-cdi-hook || true)
 
 fail() {
   echo "error: $*" >&2
@@ -47,6 +49,8 @@ no_limits() {
   driver=${simulated:-$(grep -o '[0-9]*\.[0-9.]*' /proc/driver/nvidia/version 2>/dev/null | head -n 1)}
   if [ -n "$driver" ] && [ "${driver%%.*}" -lt 615 ]; then
     echo "without memory limits: driver $driver is older than R615"
+  elif [ -n "$hook" ] && ! "$hook" --help 2>&1 | grep -q apply-cuda-memory-limits; then
+    echo "without memory limits: $hook is older than 1.20.1"
   elif [ -n "$simulated" ]; then
     [ -n "$cgroup2" ] || echo "without memory limits: the machine has no cgroup v2"
   elif ! grep -qwE 'dmem|misc' /sys/fs/cgroup/cgroup.controllers 2>/dev/null; then
@@ -82,7 +86,6 @@ cgroups() {
 }
 
 start() {
-  ! running || fail "it runs already; $0 down ends it"
   started=$(date +%s)
   unpack
   # The first CUDA program of a machine would make its device nodes, which containers need before.
@@ -106,7 +109,7 @@ start() {
   echo "starting Kubernetes"
   (
     for folder in $(cgroups); do echo 0 >"$folder/node/cgroup.procs"; done
-    exec setsid "$busybox" unshare --mount --net --uts --ipc "$busybox" sh "$files/node.sh" "$files" "$group" "$simulated" >"$state/log" 2>&1 </dev/null
+    exec setsid "$busybox" unshare --mount --net --uts --ipc "$busybox" sh "$files/node.sh" "$files" "$group" "$hook" "$simulated" >"$state/log" 2>&1 </dev/null
   ) &
   echo $! >"$state/pid"
   until grep -q "sync successful" "$state/log" 2>/dev/null; do
@@ -122,21 +125,20 @@ start() {
 run_java() {
   # shellcheck disable=SC2086 # nothing, or one word
   inside /opt/tranche/runtime/bin/java -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Dstdout.encoding=UTF-8 \
-    --enable-native-access=ALL-UNNAMED -Djna.boot.library.path=/opt/tranche/native -Dtranche.started="$started" \
+    --enable-native-access=ALL-UNNAMED -Djna.boot.library.path=/opt/tranche/native -Dtranche.started="$started" -Dtranche.demo="$here/demo" \
     -cp "$share/demo.jar:/opt/tranche/lib/*" "dev.tranche.e2e.machine.$1" $kubeconfig ${2:-} \
     ${simulated:+--simulated} --limits=$limits $mps
 }
 
-verify() {
-  start
-  status=0
-  run_java ClusterChecks /verify-gpu.json || status=$?
+# Whatever verify came to.
+end_verify() {
+  status=$?
   [ ! -f "$root/verify-gpu.json" ] || mv "$root/verify-gpu.json" "$here/"
   {
     cat "$state/log"
     inside kubectl get nodes,pods,events -A -o wide
     inside kubectl logs -n tranche -l app.kubernetes.io/name=tranche --all-containers --prefix --tail=-1
-  } >"$here/verify-gpu.log" 2>&1
+  } >"$here/verify-gpu.log" 2>&1 || true
   down
   exit $status
 }
@@ -198,12 +200,18 @@ simulated='' mps=''
     *) fail "\"$option\" is no option; there are --simulated, --simulated=DRIVER and --mps" ;;
   esac
 done
+case $command in up | verify) ! running || fail "it runs already; $0 down ends it" ;; esac
 case $command in
   up)
     start
     run_java GpuDemo
     ;;
-  verify) verify ;;
+  verify)
+    trap end_verify EXIT
+    trap "exit 1" INT TERM
+    start
+    run_java ClusterChecks /verify-gpu.json
+    ;;
   probe)
     unpack
     probe

@@ -30,7 +30,7 @@ import java.util.regex.Pattern;
 /** Checks Kubernetes, Tranche and pods on the GPUs of this machine, and writes a report. */
 public final class ClusterChecks {
   private static final Path DRIVER = Path.of("/proc/driver/nvidia/version");
-  private static final Path TOOLKIT = Path.of("/usr/local/nvidia/toolkit/version");
+  private static final Path TOOLKIT = Path.of("/run/toolkit-version");
   private static final Pattern VERSION = Pattern.compile("\\d+\\.\\d+(\\.\\d+)?");
   private static final Duration BETWEEN_SAMPLES = Duration.ofSeconds(5);
 

@@ -89,18 +89,19 @@ public final class GpuDemo {
     var table = new StringBuilder();
     table.append(
         "  POD       SHARE  GPU THAT THE PROGRAM SEES                      MEMORY USED  SM   "
-            + " LIMITED\n");
+            + " LIMITED  LIMITS THAT IT READS\n");
     for (JsonNode pod : node.rows()) {
       String name = pod.path("name").asText();
       table.append(
-          "  %-9s %-6s %-46s %7d MiB  %-5s %s%n"
+          "  %-9s %-6s %-46s %7d MiB  %-5s %-8s %s%n"
               .formatted(
                   name,
                   pod.at("/granted/gpus").asText(),
                   node.visible(name),
                   GpuNode.mib(pod.at("/used/memory")),
                   pod.at("/used/gpus").asText(),
-                  pod.at("/gpus/0/limited").asText("-")));
+                  pod.at("/gpus/0/limited").asText("-"),
+                  node.limitsRead(name)));
     }
     return table.toString();
   }

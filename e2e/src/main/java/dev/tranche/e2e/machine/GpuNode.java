@@ -41,6 +41,9 @@ final class GpuNode implements AutoCloseable {
 
   static final int ANY = -1;
 
+  /** The script that runs this. */
+  private static final String DEMO = System.getProperty("tranche.demo", "FOLDER/demo");
+
   private static final long MIB = 1 << 20;
   private static final int ANSWER_WITHIN_S = 60;
 
@@ -112,7 +115,7 @@ final class GpuNode implements AutoCloseable {
           var pods = client.pods().inNamespace(TRANCHE).list().getItems();
           return pods.size() >= atLeast && pods.stream().allMatch(Readiness::isPodReady);
         },
-        () -> "kubectl -n tranche get pods,events shows why");
+        () -> DEMO + " kubectl -n tranche get pods,events shows why");
   }
 
   /** Ends the pods, and shares the GPUs by MPS from now on. */
@@ -158,7 +161,7 @@ final class GpuNode implements AutoCloseable {
         name,
         120,
         () -> condition.test(pod(name)),
-        () -> "kubectl -n demo describe pod " + name + " shows why");
+        () -> DEMO + " kubectl -n demo describe pod " + name + " shows why");
   }
 
   static boolean isRunning(Pod pod) {
@@ -249,6 +252,11 @@ final class GpuNode implements AutoCloseable {
   /** Returns the GPU that a pod's program sees, by its own question to the driver. */
   String visible(String name) {
     return awaitLine(name, "visible ").split("[ ,]")[0];
+  }
+
+  /** Returns the limits by which a framework in the pod would size itself. */
+  String limitsRead(String name) {
+    return awaitLine(name, "visible ").split(", reads ", 2)[1];
   }
 
   /** Returns how many multiprocessors of the GPU a pod's program may use, as it sees them. */

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.tranche.e2e.install.Shell;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.time.Duration;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Order;
@@ -74,7 +75,7 @@ class GpuDemoE2E {
         .contains("without memory limits: driver 580.82.07 is older than R615")
         .contains("Tesla T4 with 14910 MiB, 20 shares")
         // Half of the GPU's memory, of a share of three tenths.
-        .containsPattern("greedy +300m +/dev/nvidia0 +7455 MiB")
+        .containsPattern("greedy +300m +/dev/nvidia0 +7455 MiB +\\S+ +- +0.3 of it, 4473 MiB\n")
         .containsPattern("steady +300m +/dev/nvidia0 +2982 MiB")
         .containsPattern("small +200m +/dev/nvidia0 +1491 MiB")
         .contains("processes there use too much of the memory")
@@ -83,6 +84,9 @@ class GpuDemoE2E {
     assertThat(Shell.run(ROOT, "target/gpu-demo/demo up").output())
         .contains("it runs already; ")
         .contains("/gpu-demo/demo down ends it");
+    assertThat(Shell.run(ROOT, "target/gpu-demo/demo verify").output())
+        .contains("it runs already; ");
+    Shell.run(ROOT, "target/gpu-demo/demo kubectl get nodes").orFail();
 
     Shell.run(ROOT, "target/gpu-demo/demo down").orFail();
     assertNothingIsLeft();
@@ -90,15 +94,22 @@ class GpuDemoE2E {
 
   @ParameterizedTest
   @CsvSource({
-    "1, not available  real load: there is one GPU, 20 replicas became" + " 24",
-    "2, ok             real load: the next pod got /dev/nvidia1, 40 replicas" + " became 44"
+    "1, toolkit: 1.20.2 (packed), not available  real load: there is one GPU, 20 replicas became"
+        + " 24",
+    "2, toolkit: unknown, ok             real load: the next pod got /dev/nvidia1, 40 replicas"
+        + " became 44"
   })
-  void checks_findNothingWrong_andNothingIsLeft(int gpus, String load, String replicas)
-      throws IOException {
-    String verify = simulated(gpus) + "target/gpu-demo/demo verify --simulated --mps";
+  void checks_findNothingWrong_andNothingIsLeft(
+      int gpus, String toolkit, String load, String replicas) throws IOException {
+    // One has a toolkit of its own. What was built here does not know its version.
+    String path = gpus == 1 ? "" : "PATH=%s:$PATH ".formatted(Shell.built("nvidia-toolkit"));
+    long startNs = System.nanoTime();
+    String verify = simulated(gpus) + path + "target/gpu-demo/demo verify --simulated --mps";
     String shown = Shell.run(ROOT, verify).orFail();
+    // A real GPU is measured for 50 s longer, and eight minutes are promised.
+    assertThat(Duration.ofNanos(System.nanoTime() - startNs)).isLessThan(Duration.ofMinutes(7));
     assertThat(shown)
-        .contains(load, replicas)
+        .contains(toolkit, load, replicas)
         .contains("the program sees /dev/nvidia0, assigned was /dev/nvidia0")
         .contains("ok             steady: read back as limited: Yes")
         .contains("ok             greedy: read back as limited: OptedOut")
@@ -112,10 +123,23 @@ class GpuDemoE2E {
   }
 
   @Test
+  void checksOfANodeThatDoesNotStart_leaveNothing() throws IOException {
+    var failed = Shell.run(ROOT, "target/gpu-demo/demo verify --simulated=580.0/none");
+    assertThat(failed.status()).isNotZero();
+    assertThat(failed.output()).contains("error: the node ended");
+    assertThat(ROOT.resolve("target/gpu-demo/state")).doesNotExist();
+    assertNothingIsLeft();
+  }
+
+  @Test
   void probe_saysWhatIsMissing_andNothingStartsThere() throws IOException {
     assertThat(Shell.run(ROOT, "setpriv --reuid=65534 target/gpu-demo/demo probe").output())
         .contains("error: run this as root");
     Shell.run(ROOT, "target/gpu-demo/demo probe").orFail();
+    String older = Shell.built("nvidia-toolkit") + "/older";
+    String probe = "PATH=%s:$PATH target/gpu-demo/demo probe --simulated".formatted(older);
+    assertThat(Shell.run(ROOT, probe).orFail())
+        .contains("without memory limits: " + older + "/nvidia-cdi-hook is older than 1.20.1");
     String powerless = "setpriv --bounding-set=-sys_admin --inh-caps=-sys_admin linux32 ";
     assertThat(Shell.run(ROOT, powerless + "target/gpu-demo/demo probe --simulated").orFail())
         .contains("missing: x86-64; the programs are for no other processor")
