@@ -9,23 +9,28 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * How much of a node's GPUs is granted, as the annotation {@link Names#GPU_USE} begins. The
- * extender writes it, and the webhook reads it.
+ * How much of a node's GPUs is granted and free, as the annotation {@link Names#GPU_USE} begins.
+ * The extender writes it, and the webhook reads it.
  *
- * @param tenths tenths of a GPU
+ * @param tenths granted tenths of a GPU, rounded: for people
+ * @param freeReplicas of all GPUs that take pods
  * @param freeShare the replicas that fit on one GPU now, by its measured memory, too
- * @param replicasPerGpu of that GPU; 0 if the free share is not known
+ * @param replicasPerGpu in which the free ones are counted
  */
-public record GrantedGpus(int tenths, int gpus, int freeShare, int replicasPerGpu) {
+public record GrantedGpus(
+    int tenths, int gpus, long freeReplicas, long freeShare, int replicasPerGpu) {
   /** A longer annotation is not the extender's. */
   private static final int ANNOTATION_CHARS_MAX = 256;
 
   private static final int TENTHS = 10;
   private static final Duration FREE_SHARE_AGE_MAX = Duration.ofMinutes(10);
+
+  /** An extender of the version before writes no free replicas. */
   private static final Pattern WRITTEN =
       Pattern.compile(
           "(\\d{1,7})\\.(\\d) of (\\d{1,7}) GPUs granted,"
-              + "(?: largest free share (\\d{1,4})/([1-9]\\d{0,3}),)?.* as of (\\S{1,40})",
+              + "(?: largest free share (\\d{1,4})/([1-9]\\d{0,3}),)?"
+              + "(?: (\\d{1,9}) replicas free,)?.* as of (\\S{1,40})",
           Pattern.DOTALL);
 
   /** What was written, and when. */
@@ -33,7 +38,7 @@ public record GrantedGpus(int tenths, int gpus, int freeShare, int replicasPerGp
     /** Returns what counts now: a node's measured memory changes without being written. */
     public GrantedGpus now(Instant now) {
       boolean old = Duration.between(at, now).abs().compareTo(FREE_SHARE_AGE_MAX) > 0;
-      return old ? new GrantedGpus(granted.tenths, granted.gpus, 0, 0) : granted;
+      return old ? granted.byReplicas() : granted;
     }
   }
 
@@ -43,48 +48,57 @@ public record GrantedGpus(int tenths, int gpus, int freeShare, int replicasPerGp
     if (annotation.length() > ANNOTATION_CHARS_MAX || !match.matches()) {
       return Optional.empty();
     }
+    int tenths = Integer.parseInt(match.group(1)) * TENTHS + Integer.parseInt(match.group(2));
+    int gpus = Integer.parseInt(match.group(3));
     boolean shares = match.group(4) != null;
+    int replicasPerGpu = shares ? Integer.parseInt(match.group(5)) : TENTHS;
+    long freeShare = shares ? Integer.parseInt(match.group(4)) : 0;
+    long freeReplicas =
+        match.group(6) != null
+            ? Integer.parseInt(match.group(6))
+            : ((long) TENTHS * gpus - tenths) * replicasPerGpu / TENTHS;
+    var granted = new GrantedGpus(tenths, gpus, freeReplicas, freeShare, replicasPerGpu);
     try {
-      var granted =
-          new GrantedGpus(
-              Integer.parseInt(match.group(1)) * TENTHS + Integer.parseInt(match.group(2)),
-              Integer.parseInt(match.group(3)),
-              shares ? Integer.parseInt(match.group(4)) : 0,
-              shares ? Integer.parseInt(match.group(5)) : 0);
-      return Optional.of(new Written(granted, Instant.parse(match.group(6))));
+      return Optional.of(
+          new Written(shares ? granted : granted.byReplicas(), Instant.parse(match.group(7))));
     } catch (DateTimeException none) {
       return Optional.empty();
     }
   }
 
-  /** Returns whether that many GPUs are free, whether or not on one of them. */
-  public boolean leaves(double needed) {
-    return (double) TENTHS * gpus - tenths >= needed * TENTHS;
+  /** The same without measured memory: all that is free may be on one GPU. */
+  private GrantedGpus byReplicas() {
+    long share = Math.min(freeReplicas, replicasPerGpu);
+    return new GrantedGpus(tenths, gpus, freeReplicas, share, replicasPerGpu);
   }
 
   /**
-   * Returns whether a share fits on one GPU. If the free share is not known, nothing excludes it.
+   * Returns whether that many replicas are free, and so large a share fits on one GPU.
    *
-   * @param replicas of GPUs that have so many
+   * @param ofReplicas of GPUs that have so many
    */
-  public boolean fitsShare(int replicas, int ofReplicas) {
-    return replicasPerGpu == 0 || (long) replicas * replicasPerGpu <= (long) freeShare * ofReplicas;
+  public boolean leaves(long replicas, long share, int ofReplicas) {
+    // Of rounded tenths, the free share is the better bound.
+    return replicas * replicasPerGpu <= Math.max(freeReplicas, freeShare) * ofReplicas
+        && share * replicasPerGpu <= freeShare * ofReplicas;
   }
 
   /** Returns whether a larger share than the free one would fit by the granted replicas alone. */
   public boolean sharesLess() {
-    return freeShare < replicasPerGpu && leaves((freeShare + 1.0) / replicasPerGpu);
+    return freeShare < byReplicas().freeShare;
   }
 
   /** Returns the beginning of the annotation. */
   @Override
   public String toString() {
-    String share =
-        replicasPerGpu == 0
-            ? ""
-            : String.format(Locale.ROOT, ", largest free share %d/%d", freeShare, replicasPerGpu);
     return String.format(
-            Locale.ROOT, "%d.%d of %d GPUs granted", tenths / TENTHS, tenths % TENTHS, gpus)
-        + share;
+        Locale.ROOT,
+        "%d.%d of %d GPUs granted, largest free share %d/%d, %d replicas free",
+        tenths / TENTHS,
+        tenths % TENTHS,
+        gpus,
+        freeShare,
+        replicasPerGpu,
+        freeReplicas);
   }
 }

@@ -10,39 +10,60 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 class GrantedGpusTest {
   private static final Instant AT = Instant.parse("2026-11-23T20:14:31Z");
+  private static final String BEFORE =
+      "(\\d{1,7})\\.(\\d) of (\\d{1,7}) GPUs granted,"
+          + " largest free share (\\d{1,4})/([1-9]\\d{0,3}),.* as of (\\S{1,40})";
 
+  /** Of two GPUs, in every state, as both versions write it. */
   @ParameterizedTest
-  @CsvSource({"0, 1, 1, true", "0, 1, 1.1, false", "7, 1, 0.3, true", "8, 1, 0.3, false"})
-  void whatIsWritten_isReadAgain(int tenths, int gpus, double needed, boolean leaves) {
-    for (var written :
-        new GrantedGpus[] {
-          new GrantedGpus(tenths, gpus, 0, 0), new GrantedGpus(tenths, gpus, 2, 10)
-        }) {
-      var read = GrantedGpus.read(written + ", 14 GiB memory, as of " + AT).orElseThrow();
-      assertThat(read).isEqualTo(new GrantedGpus.Written(written, AT));
-      assertThat(read.granted().leaves(needed)).isEqualTo(leaves);
+  @ValueSource(ints = {10, 20, 60})
+  void whatIsWritten_isReadAgain(int replicasPerGpu) {
+    for (int free = 0; free <= 2 * replicasPerGpu; free++) {
+      int share = Math.min(free, replicasPerGpu);
+      int tenths = (int) Math.round(20 - 10.0 * free / replicasPerGpu);
+      var granted = new GrantedGpus(tenths, 2, free, share / 2, replicasPerGpu);
+      String text = granted + ", 14 GiB memory, as of " + AT;
+      var read = GrantedGpus.read(text).orElseThrow();
+      assertThat(read).isEqualTo(new GrantedGpus.Written(granted, AT));
+      GrantedGpus old = read.now(AT.plusSeconds(601));
+      assertThat(old.leaves(free, share, replicasPerGpu)).as("%s", old).isTrue();
+      assertThat(old.leaves(free + 1, share, replicasPerGpu)).as("%s", old).isFalse();
+      assertThat(old.leaves(free, share + 1, replicasPerGpu)).as("%s", old).isFalse();
+      assertThat(text).as("a webhook of the version before reads it").matches(BEFORE);
     }
   }
 
   @ParameterizedTest
-  @CsvSource({"-601, 0", "-600, 10", "0, 10", "600, 10", "601, 0"})
-  void freeShare_countsForTenMinutes(long seconds, int replicasPerGpu) {
-    var written = new GrantedGpus.Written(new GrantedGpus(5, 2, 4, 10), AT);
-    assertThat(written.now(AT.plusSeconds(seconds)).replicasPerGpu()).isEqualTo(replicasPerGpu);
+  @CsvSource({
+    "0.7 of 1 GPUs granted, 3, 10",
+    "'0.5 of 1 GPUs granted, largest free share 11/20', 11, 20",
+    "'0.5 of 8 GPUs granted, largest free share 11/20', 150, 20",
+  })
+  void versionBefore_wroteTenths(String text, int free, int ofReplicas) {
+    GrantedGpus granted =
+        GrantedGpus.read(text + ", 14 GiB memory, as of " + AT).orElseThrow().granted();
+    assertThat(granted.leaves(free, 0, ofReplicas)).isTrue();
+    assertThat(granted.leaves(free + 1, 0, ofReplicas)).isFalse();
+  }
+
+  @ParameterizedTest
+  @CsvSource({"-601, 20", "-600, 4", "0, 4", "600, 4", "601, 20"})
+  void freeShare_countsForTenMinutes(long seconds, int freeShare) {
+    var written = new GrantedGpus.Written(new GrantedGpus(5, 2, 30, 4, 20), AT);
+    assertThat(written.now(AT.plusSeconds(seconds)).freeShare()).isEqualTo(freeShare);
   }
 
   @ParameterizedTest
   @CsvSource({"3, 10, true", "4, 10, false", "18, 60, true", "19, 60, false"})
   void share_fitsWhatIsFreeOnOneGpu(int replicas, int ofReplicas, boolean fits) {
-    assertThat(new GrantedGpus(0, 8, 3, 10).fitsShare(replicas, ofReplicas)).isEqualTo(fits);
-    assertThat(new GrantedGpus(0, 8, 0, 0).fitsShare(replicas, ofReplicas)).isTrue();
+    var granted = new GrantedGpus(0, 8, 80, 3, 10);
+    assertThat(granted.leaves(replicas, replicas, ofReplicas)).isEqualTo(fits);
   }
 
   @ParameterizedTest
-  @CsvSource({"10, 1, 10, false", "0, 1, 9, true", "7, 1, 3, false", "14, 2, 3, true"})
-  void freeShare_mayBeLessThanTheGrantedReplicasSay(
-      int tenths, int gpus, int freeShare, boolean less) {
-    assertThat(new GrantedGpus(tenths, gpus, freeShare, 10).sharesLess()).isEqualTo(less);
+  @CsvSource({"0, 0, false", "10, 9, true", "3, 3, false", "11, 10, false", "6, 3, true"})
+  void freeShare_mayBeLessThanTheGrantedReplicasSay(int free, int freeShare, boolean less) {
+    assertThat(new GrantedGpus(0, 2, free, freeShare, 10).sharesLess()).isEqualTo(less);
   }
 
   @ParameterizedTest
@@ -64,7 +85,7 @@ class GrantedGpusTest {
   void otherShare_isNotKnown(String share) {
     String annotation = "0.5 of 2 GPUs granted, largest free share %s, as of %s";
     assertThat(GrantedGpus.read(annotation.formatted(share, AT)))
-        .hasValueSatisfying(read -> assertThat(read.granted().replicasPerGpu()).isZero());
+        .hasValueSatisfying(read -> assertThat(read.granted().freeShare()).isEqualTo(10));
   }
 
   @Test
@@ -78,6 +99,6 @@ class GrantedGpusTest {
   @ValueSource(strings = {"-1000000000-01-01T00:00:00Z", "+1000000000-12-31T23:59:59Z"})
   void extremeTime_isOld(String at) {
     String annotation = "0.5 of 2 GPUs granted, largest free share 3/10, as of " + at;
-    assertThat(GrantedGpus.read(annotation).orElseThrow().now(AT).replicasPerGpu()).isZero();
+    assertThat(GrantedGpus.read(annotation).orElseThrow().now(AT).freeShare()).isEqualTo(10);
   }
 }

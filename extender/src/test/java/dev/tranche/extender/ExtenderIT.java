@@ -64,8 +64,8 @@ final class ExtenderIT {
       until(() -> !use("node-a").isEmpty());
       assertThat(use("node-a"))
           .matches(
-              "0\\.0 of 2 GPUs granted, largest free share \\d+/10, 50% SM load, 3 of \\d+ GiB"
-                  + " memory used, as of .*Z");
+              "0\\.0 of 2 GPUs granted, largest free share \\d+/10, \\d+ replicas free, 50% SM"
+                  + " load, 3 of \\d+ GiB memory used, as of .*Z");
       assertThat(use("node-b")).as("a node without GPUs").isEmpty();
     }
   }

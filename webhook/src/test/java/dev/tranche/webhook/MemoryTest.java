@@ -25,6 +25,7 @@ import java.math.BigInteger;
 import java.time.Instant;
 import java.util.HashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
@@ -183,9 +184,51 @@ class MemoryTest {
         .isEqualTo("3");
   }
 
+  /** An extender of the version before does not write how many replicas are free. */
+  @ParameterizedTest
+  @CsvSource({"10, 0", "20, 0", "60, 0", "10, 601", "20, 601", "60, 601"})
+  void allThatIsFreeOfOneGpu_isGranted_andNoMore(int replicasPerGpu, long ageSeconds) {
+    boolean old = ageSeconds > 600;
+    for (int free = 1; free < replicasPerGpu; free++) {
+      String before =
+          String.format(
+              Locale.ROOT,
+              "%.1f of 1 GPUs granted, largest free share %d/%d",
+              1 - (double) free / replicasPerGpu,
+              old ? 0 : free,
+              replicasPerGpu);
+      String now = before + ", %d replicas free".formatted(free);
+      for (String text : old ? List.of(now) : List.of(before, now)) {
+        assertThat(sized(text, free, replicasPerGpu, ageSeconds)).as(text).isEqualTo(free);
+        assertThat(sized(text, free + 1, replicasPerGpu, ageSeconds))
+            .as("more than %s", text)
+            .isLessThan(free + 1);
+      }
+    }
+  }
+
+  /** The replicas of a pod that requests some of a T4's, while the A100s are full. */
+  private int sized(String ofT4, int replicas, int replicasPerGpu, long ageSeconds) {
+    long kib = 14720L * 1024 * replicas / replicasPerGpu;
+    ObjectNode asking = annotated("gpu-memory", kib + "Ki");
+    String full = "2.0 of 2 GPUs granted, largest free share 0/%d, 0 replicas free";
+    MutationRules.Cluster cluster =
+        measured(
+            replicasPerGpu, ofT4, full.formatted(replicasPerGpu), NOW.minusSeconds(ageSeconds));
+    return Integer.parseInt(replicas(apply(mutator.mutate(asking, cluster), asking)));
+  }
+
   private static MutationRules.Cluster measured(String ofT4, String ofA100, Instant at) {
+    return measured(10, ofT4, ofA100, at);
+  }
+
+  private static MutationRules.Cluster measured(
+      int replicasPerGpu, String ofT4, String ofA100, Instant at) {
     return new MutationRules.Cluster(
-        List.of(T4, A100, node("b", 81920, 10)),
+        List.of(
+            node("t4", 15360, replicasPerGpu),
+            node("a100", 81920, replicasPerGpu),
+            node("b", 81920, replicasPerGpu)),
         List.of(),
         true,
         node ->

@@ -60,23 +60,25 @@ public record NodeUse(GrantedGpus granted, int smPercent, long usedGib, long tot
       }
     }
     int tenths = (int) Math.round(granted * TENTHS);
-    Optional<GpuView> freest = freest(gpus, resource);
+    List<GpuView> open =
+        gpus.stream().filter(gpu -> gpu.resource().equals(resource) && gpu.takesPods()).toList();
+    Optional<GpuView> freest =
+        open.stream().max(comparingDouble(gpu -> (double) gpu.freeShare() / gpu.replicas()));
+    int replicas = freest.map(GpuView::replicas).orElse(1);
     return Optional.of(
         new NodeUse(
             new GrantedGpus(
                 tenths,
                 gpus.size(),
+                open.stream()
+                    .filter(gpu -> gpu.replicas() == replicas)
+                    .mapToInt(GpuView::freeReplicas)
+                    .sum(),
                 freest.map(GpuView::freeShare).orElse(0),
-                freest.map(GpuView::replicas).orElse(1)),
+                replicas),
             measured == 0 ? NOT_MEASURED : (int) Math.round(sm / measured * PERCENT),
             measured == 0 ? 0 : Math.round(usedBytes / GIB),
             Math.round((measured == 0 ? totalBytes : measuredBytes) / GIB)));
-  }
-
-  private static Optional<GpuView> freest(List<GpuView> gpus, String resource) {
-    return gpus.stream()
-        .filter(gpu -> gpu.resource().equals(resource) && gpu.takesPods())
-        .max(comparingDouble(gpu -> (double) gpu.freeShare() / gpu.replicas()));
   }
 
   /**
@@ -85,8 +87,9 @@ public record NodeUse(GrantedGpus granted, int smPercent, long usedGib, long tot
    * each written in turn. One less does, so that no more is promised than fits.
    */
   boolean differsFrom(NodeUse other) {
-    int moreFree = granted.freeShare() - other.granted.freeShare();
+    long moreFree = granted.freeShare() - other.granted.freeShare();
     return granted.tenths() != other.granted.tenths()
+        || granted.freeReplicas() != other.granted.freeReplicas()
         || granted.gpus() != other.granted.gpus()
         || granted.replicasPerGpu() != other.granted.replicasPerGpu()
         || moreFree < 0

@@ -19,8 +19,8 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 final class NodeUseWriterTest {
-  private static final NodeUse IDLE = new NodeUse(new GrantedGpus(0, 8, 10, 10), 0, 10, 640);
-  private static final NodeUse BUSY = new NodeUse(new GrantedGpus(20, 8, 10, 10), 60, 300, 640);
+  private static final NodeUse IDLE = new NodeUse(new GrantedGpus(0, 8, 80, 10, 10), 0, 10, 640);
+  private static final NodeUse BUSY = new NodeUse(new GrantedGpus(20, 8, 60, 10, 10), 60, 300, 640);
 
   private final ControllerRig rig = new ControllerRig();
   private final Map<String, NodeUse> uses = new HashMap<>();
@@ -92,8 +92,8 @@ final class NodeUseWriterTest {
         .singleElement()
         .asString()
         .startsWith(
-            "a: 0.0 of 8 GPUs granted, largest free share 10/10, 0% SM load, 10 of 640 GiB memory"
-                + " used, as of 20");
+            "a: 0.0 of 8 GPUs granted, largest free share 10/10, 80 replicas free, 0% SM load, 10"
+                + " of 640 GiB memory used, as of 20");
   }
 
   @Test
@@ -149,7 +149,7 @@ final class NodeUseWriterTest {
   @Test
   void freeShareThatGrantedReplicasDoNotTell_isConfirmedEveryFewMinutes() {
     rig.world.see(FakeWorld.pod("p", 3));
-    node("a", new NodeUse(new GrantedGpus(0, 8, 4, 10), 0, 600, 640));
+    node("a", new NodeUse(new GrantedGpus(0, 8, 80, 4, 10), 0, 600, 640));
     ticks(3_600);
     assertThat(written).hasSizeBetween(9, 13);
   }

@@ -157,11 +157,8 @@ record GpuMemory(
 
     /** Returns whether a node of these models says that it has room for the shares. */
     private Predicate<GpuNode> room(List<Model> models) {
-      int replicasPerGpu = granularity.replicasPerGpu();
-      List<Grant> grants = Grant.of(requests, replicasPerGpu, leastUsable(models));
-      double gpus = grants.stream().mapToLong(Grant::replicas).sum() / (double) replicasPerGpu;
-      int share = grants.stream().mapToInt(Grant::shareReplicas).max().orElseThrow();
-      return node -> cluster.hasRoom(node, gpus, share, replicasPerGpu);
+      return cluster.haveRoom(
+          Grant.of(requests, granularity.replicasPerGpu(), leastUsable(models)));
     }
 
     private List<Integer> replicas(Model model) {

@@ -7,6 +7,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.Function;
+import java.util.function.Predicate;
 
 /**
  * The part of the configuration that decides about pods.
@@ -102,12 +103,13 @@ public record MutationRules(
       return new Cluster(nodes, foreign, runtimeClassExists, granted, reviewUid);
     }
 
-    /** Returns whether a node says that so much of its GPUs is free, and a share fits on one. */
-    boolean hasRoom(GpuNode node, double gpus, int replicas, int ofReplicas) {
-      return granted
-          .apply(node)
-          .filter(known -> known.leaves(gpus) && known.fitsShare(replicas, ofReplicas))
-          .isPresent();
+    /** Returns the nodes that say that these shares are free, and the largest is on one GPU. */
+    Predicate<GpuNode> haveRoom(List<Grant> grants) {
+      long replicas = grants.stream().mapToLong(Grant::replicas).sum();
+      int share = grants.stream().mapToInt(Grant::shareReplicas).max().orElseThrow();
+      int ofReplicas = grants.getFirst().replicasPerGpu();
+      return node ->
+          granted.apply(node).filter(g -> g.leaves(replicas, share, ofReplicas)).isPresent();
     }
   }
 }

@@ -38,14 +38,15 @@ record ReplicaGranularity(
     Map<Integer, Integer> nodesByReplicas =
         candidates.schedulable().stream()
             .collect(groupingBy(ReplicaGranularity::replicas, TreeMap::new, summingInt(n -> 1)));
-    double gpus = requests.gpusAtLeast();
     int replicas =
         choose(
             nodesByReplicas,
             r ->
                 (int)
                     candidates.schedulable().stream()
-                        .filter(n -> replicas(n) == r && cluster.hasRoom(n, gpus, 0, 1))
+                        .filter(n -> replicas(n) == r)
+                        // How much an amount of memory is, is not known yet: at least one replica.
+                        .filter(cluster.haveRoom(Grant.of(requests, r, Long.MAX_VALUE)))
                         .count(),
             cluster.reviewUid(),
             defaultReplicasPerGpu);

@@ -32,9 +32,6 @@ public record GpuRequests(List<Request> requests, int count, Optional<Container>
   private static final long MEMORY_BYTES_MIN = 1L << 20;
   private static final int CONTAINERS_NAMED_MAX = 10;
 
-  /** A tenth of a GPU, which most shares have at least. */
-  private static final double SHARE_MIN = 0.1;
-
   /** What is wanted of each of the pod's GPUs. */
   public sealed interface Wanted {
     record Share(GpuPart part) implements Wanted {}
@@ -76,19 +73,6 @@ public record GpuRequests(List<Request> requests, int count, Optional<Container>
         .filter(request -> !(request.wanted() instanceof Wanted.Gpus))
         .map(Request::container)
         .toList();
-  }
-
-  /** Returns how many GPUs the shares are in all; an amount of memory counts as almost nothing. */
-  public double gpusAtLeast() {
-    return requests.stream().mapToDouble(this::gpusAtLeast).sum();
-  }
-
-  private double gpusAtLeast(Request request) {
-    return switch (request.wanted()) {
-      case Wanted.Gpus(int gpus) -> gpus;
-      case Wanted.Share(GpuPart part) -> count * part.value();
-      case Wanted.Memory memory -> count * SHARE_MIN;
-    };
   }
 
   /** The number of different GPUs that a request wants. */

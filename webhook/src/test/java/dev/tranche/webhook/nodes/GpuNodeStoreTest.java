@@ -72,7 +72,7 @@ class GpuNodeStoreTest {
     assertThat(kept.offers(GPU)).isTrue();
     assertThat(store.resources("n")).containsExactly(GPU);
     assertThat(store.granted("n").map(GrantedGpus.Written::granted))
-        .contains(new GrantedGpus(5, 2, 0, 0));
+        .contains(new GrantedGpus(5, 2, 15, 10, 10));
     assertThat(kept.taints().list())
         .containsExactly(new Taint("team", "x", "NoSchedule"), Taint.UNSCHEDULABLE);
   }
