@@ -30,6 +30,21 @@ final class Chart {
     return render(values(settings));
   }
 
+  /** What Helm prints after it has installed the chart. */
+  static String notes(Map<String, Object> values) {
+    var install =
+        new Helm(FOLDER)
+            .install()
+            .withName("tranche")
+            .withNamespace("tranche")
+            .withKubeVersion(KubernetesVersion.DEFAULT)
+            .clientOnly()
+            .dryRun();
+    values.forEach(install::set);
+    String output = install.call().getOutput();
+    return output.substring(output.indexOf("\nNOTES:"));
+  }
+
   static Map<String, Object> values(String... settings) {
     return Stream.of(settings)
         .map(setting -> setting.split("=", 2))

@@ -26,6 +26,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.FieldSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class RenderingTest {
   static final Iterable<Rendering> RENDERINGS = Rendering.ALL;
@@ -225,11 +226,23 @@ class RenderingTest {
     String config =
         "version: v1\nsharing:\n  timeSlicing:\n    renameByDefault: true\n    resources:\n    -"
             + " name: nvidia.com/gpu\n      replicas: 4\n";
-    // The number beside it is the former default, which --reuse-values keeps.
+    // The number beside it is the former default, which --reuse-values keeps. NOTES.txt names it.
     assertThat(render(Map.of("config.map.any", config, "replicas", "10")))
         .contains("- name: nvidia.com/gpu.shared")
         .contains("--resource=nvidia.com/gpu.shared,nvidia.com/gpu\n")
         .contains("--default-replicas-per-gpu=4");
+  }
+
+  /** 10 and 20 are not refused there, since a user may not have chosen them. */
+  @ParameterizedTest
+  @ValueSource(strings = {"10", "20"})
+  void replicasBesideAConfig_areSaidToHaveNoEffect(String replicas) {
+    String config = "sharing: {mps: {resources: [{name: gpu, replicas: 4}]}}";
+    assertThat(Chart.notes(Map.of("config.map.any", config, "replicas", replicas)))
+        .contains(
+            "Pods are sized for 4 replicas per GPU (config any). The value replicas has no effect"
+                + " beside config.map.");
+    assertThat(Chart.notes(Map.of("replicas", replicas))).doesNotContain("has no effect");
   }
 
   @Test
