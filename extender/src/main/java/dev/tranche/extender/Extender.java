@@ -149,7 +149,7 @@ public final class Extender implements AutoCloseable {
     explain = new Explain(core.ledger, core.evaluator, core.explanations);
     streams = new NodeStreams(config.assignmentAckTimeoutMs(), loop);
     api = new ApiWriter(calls, config.resources(), loop, metrics);
-    storedPods = new StoredPods(calls, loop, metrics);
+    storedPods = new StoredPods(calls, loop, config.schedulerName(), metrics);
     state = new SchedulingState(core, streams, api, metrics);
 
     // Who decides.

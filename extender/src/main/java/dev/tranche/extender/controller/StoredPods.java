@@ -20,18 +20,21 @@ import java.util.Optional;
 public final class StoredPods {
   private static final int MESSAGE_CHARS_MAX = 2_000;
   private static final String PREFIX = "tranche.dev/";
-  private static final List<String> SHARES = List.of(Names.GPU_FRACTION, Names.GPU_MEMORY);
 
   private final KubernetesClient client;
   private final Loop loop;
+  private final String schedulerName;
   private final Workers workers;
 
   /**
    * @param client with a request timeout that a person waits for
+   * @param schedulerName the scheduler that the webhook sets
    */
-  public StoredPods(KubernetesClient client, Loop loop, ExtenderMetrics metrics) {
+  public StoredPods(
+      KubernetesClient client, Loop loop, String schedulerName, ExtenderMetrics metrics) {
     this.client = client;
     this.loop = loop;
+    this.schedulerName = schedulerName;
     this.workers = new Workers("explanations", 2, 8, metrics);
   }
 
@@ -41,21 +44,29 @@ public final class StoredPods {
    * @param key {@code namespace/name}
    */
   public Future<Optional<StoredPod>> of(String key) {
-    return loop.completeOnLoop(
-            workers.submit(() -> PodReader.get(client, key).map(StoredPods::read)))
+    return loop.completeOnLoop(workers.submit(() -> PodReader.get(client, key).map(this::read)))
         .otherwise(Optional.empty());
   }
 
-  private static StoredPod read(Pod pod) {
-    return new StoredPod(PodReader.selection(pod), message(pod), () -> leftAlone(pod));
+  private StoredPod read(Pod pod) {
+    return new StoredPod(
+        PodReader.selection(pod), message(pod), () -> leftAlone(pod, schedulerName));
   }
 
-  static String leftAlone(Pod pod) {
+  static String leftAlone(Pod pod, String schedulerName) {
     Map<String, String> annotations = pod.getMetadata().getAnnotations();
+    if (annotations.containsKey(Names.SERVED_BY)) {
+      return "its annotation %s leaves it to nodes that Tranche does not serve"
+          .formatted(Names.SERVED_BY);
+    }
+    // With another prefix or none, they are meant as ours.
     Optional<String> ours =
         annotations.keySet().stream()
-            .filter(key -> key.startsWith(PREFIX) || SHARES.contains(PREFIX + key))
-            .min(comparing((String key) -> SHARES.stream().noneMatch(key::startsWith)));
+            .filter(
+                key ->
+                    key.startsWith(PREFIX)
+                        || Names.requestsShare(PREFIX + key.substring(key.indexOf('/') + 1)))
+            .min(comparing((String key) -> !Names.requestsShare(key)));
     if (ours.isEmpty()) {
       return pod.getMetadata().getOwnerReferences().isEmpty()
           ? "it requests no GPU and has no annotation of Tranche's, such as " + Names.GPU_FRACTION
@@ -63,12 +74,12 @@ public final class StoredPods {
               + " belong to its pod template, spec.template.metadata.annotations";
     }
     String key = Printable.name(ours.get());
-    if (SHARES.stream().noneMatch(ours.get()::startsWith)) {
+    if (!Names.requestsShare(ours.get())) {
       return "its annotation %s requests no GPU; a share is %s or %s"
           .formatted(key, Names.GPU_FRACTION, Names.GPU_MEMORY);
     }
     String scheduler = pod.getSpec().getSchedulerName();
-    return scheduler.equals("default-scheduler")
+    return List.of("default-scheduler", schedulerName).contains(scheduler)
         ? "it has %s but no request of a GPU, so it did not pass Tranche's webhook; recreate it, or use kubectl rollout restart"
             .formatted(key)
         : "its schedulerName is %s, and Tranche gives %s to no pod of another scheduler; remove schedulerName and recreate it"

@@ -19,6 +19,11 @@ class LeftAloneTest {
         + " share is tranche.dev/gpu-fraction",
     "tranche.dev/fraction,       default-scheduler, tranche.dev/fraction requests no GPU",
     "gpu-fraction,               default-scheduler, its annotation gpu-fraction requests no GPU",
+    "tranch.dev/gpu-fraction,    default-scheduler, tranch.dev/gpu-fraction requests no GPU; a"
+        + " share is tranche.dev/gpu-fraction",
+    "tranche.dev/gpu-fraction,   tranche-scheduler, did not pass Tranche's webhook",
+    "tranche.dev/gpu-memory-limit, default-scheduler, gpu-memory-limit requests no GPU",
+    "tranche.dev/gpus-served-by, default-scheduler, leaves it to nodes that Tranche does not serve",
     "note,                       default-scheduler, has no annotation of Tranche's",
   })
   void podThatTrancheLeavesAlone_isToldWhy(String annotation, String scheduler, String why) {
@@ -35,7 +40,8 @@ class LeftAloneTest {
             .endOwnerReference()
             .endMetadata()
             .build();
-    assertThat(StoredPods.leftAlone(pod)).contains("spec.template.metadata.annotations");
+    assertThat(StoredPods.leftAlone(pod, "tranche-scheduler"))
+        .contains("spec.template.metadata.annotations");
   }
 
   private static String leftAlone(Map<String, String> annotations, String scheduler) {
@@ -47,6 +53,7 @@ class LeftAloneTest {
             .withNewSpec()
             .withSchedulerName(scheduler)
             .endSpec()
-            .build());
+            .build(),
+        "tranche-scheduler");
   }
 }

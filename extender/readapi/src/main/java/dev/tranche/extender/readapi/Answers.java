@@ -267,10 +267,10 @@ final class Answers {
   }
 
   private static Problem unknownPod(String key, Optional<StoredPod> pod) {
-    String why =
-        pod.map(stored -> stored.leftAlone().get())
-            .orElse("it was deleted, never existed, or requests no GPU");
-    return Problem.notFound("pod %s is not known: %s".formatted(key, why));
+    String sentence =
+        pod.map(stored -> "is not Tranche's: " + stored.leftAlone().get())
+            .orElse("is not known: it was deleted, never existed, or requests no GPU");
+    return Problem.notFound("pod %s %s".formatted(key, sentence));
   }
 
   private static Future<Answer> withoutParameters(
