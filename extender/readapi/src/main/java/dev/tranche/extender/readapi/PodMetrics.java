@@ -81,7 +81,8 @@ public final class PodMetrics {
     }
 
     double overuse() {
-      return usedBytes() > grantedBytes() * (1 + TOLERANCE) ? 1 : 0;
+      double used = usedBytes();
+      return Double.isNaN(used) ? used : used > grantedBytes() * (1 + TOLERANCE) ? 1 : 0;
     }
 
     Labels labels() {
@@ -138,7 +139,8 @@ public final class PodMetrics {
             Share::usedBytes)
         .gauge(
             "tranche_container_gpu_overuse",
-            "1 while the pod uses more GPU memory than granted, by more than 5 %, else 0.",
+            "1 while the pod uses more GPU memory than granted, by more than 5 %, else 0; absent"
+                + " where its use is not known.",
             Share::overuse)
         .gauge(
             "tranche_container_gpu_sm_utilization_ratio",

@@ -131,7 +131,7 @@ final class PodMetricsTest {
     assertThat(values(old, "container_gpu_memory_granted_bytes")).hasSize(1);
     assertThat(values(old, "container_gpu_memory_used_bytes")).isEmpty();
     assertThat(values(old, "container_gpu_sm_utilization_ratio")).isEmpty();
-    assertThat(values(old, "container_gpu_overuse")).containsExactly("pod 0.0");
+    assertThat(values(old, "container_gpu_overuse")).isEmpty();
   }
 
   @Test
