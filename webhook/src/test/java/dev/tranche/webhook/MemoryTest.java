@@ -218,6 +218,30 @@ class MemoryTest {
     return Integer.parseInt(replicas(apply(mutator.mutate(asking, cluster), asking)));
   }
 
+  /** Its label names the A100s, and the free share is one of them or of its other GPU. */
+  @ParameterizedTest
+  @CsvSource({"'', 1", "NVIDIA-A100, 3"})
+  void freeShareOfAMixedNode_countsNotForAPodThatNamesModels(String model, String replicas) {
+    var labels = new HashMap<>(A100.labels());
+    labels.put("nvidia.com/gpu.count", "1");
+    labels.put("tranche.dev/gpus", "2");
+    GpuNode mixed = Reviews.node("mixed", labels);
+    ObjectNode asking = annotated("gpu-memory", "4Gi");
+    if (!model.isEmpty()) {
+      asking.withObject("/metadata/annotations").put("tranche.dev/gpu-model", model);
+    }
+    String free = "0.0 of 1 GPUs granted, largest free share 10/10, 10 replicas free, as of " + NOW;
+    String full = "1.0 of 1 GPUs granted, largest free share 0/10, 0 replicas free, as of " + NOW;
+    var cluster =
+        new MutationRules.Cluster(
+            List.of(T4, node("b", 15360, 10), mixed),
+            List.of(),
+            true,
+            node -> GrantedGpus.read(node.mixed() ? free : full).map(GrantedGpus.Written::granted),
+            "");
+    assertThat(replicas(apply(mutator.mutate(asking, cluster), asking))).isEqualTo(replicas);
+  }
+
   private static MutationRules.Cluster measured(String ofT4, String ofA100, Instant at) {
     return measured(10, ofT4, ofA100, at);
   }

@@ -25,10 +25,11 @@ record Grants(List<Grant> list, ReplicaGranularity granularity, GpuMemory memory
   static Optional<Grants> of(
       PodView pod,
       GpuRequests requests,
-      Cluster cluster,
+      Cluster all,
       MutationRules rules,
       boolean numbersCountGpus,
       Messages messages) {
+    Cluster cluster = pod.annotations().containsKey(Names.GPU_MODEL) ? all.ofModels() : all;
     List<GpuNode> nodes = cluster.nodes();
     CandidateNodes candidates = CandidateNodes.of(pod, requests, nodes, rules);
     if (candidates.offMps()) {

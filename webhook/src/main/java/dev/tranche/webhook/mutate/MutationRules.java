@@ -103,6 +103,16 @@ public record MutationRules(
       return new Cluster(nodes, foreign, runtimeClassExists, granted, reviewUid);
     }
 
+    /** The same for a pod that names models: the free share of a mixed node may be of another. */
+    Cluster ofModels() {
+      return new Cluster(
+          nodes,
+          foreign,
+          runtimeClassExists,
+          node -> node.mixed() ? Optional.empty() : granted.apply(node),
+          reviewUid);
+    }
+
     /** Returns the nodes that say that these shares are free, and the largest is on one GPU. */
     Predicate<GpuNode> haveRoom(List<Grant> grants) {
       long replicas = grants.stream().mapToLong(Grant::replicas).sum();
