@@ -330,11 +330,25 @@ class KubectlPluginIT {
   }
 
   @Test
+  void historyOfAnUnknownNode_failsAsKubectlWould() throws Exception {
+    Ended ended = cluster.run("history", "nonode");
+    assertThat(ended.status()).isEqualTo(FAILED);
+    assertThat(ended.out()).isEmpty();
+    assertThat(ended.errors())
+        .isEqualTo("Error from server (NotFound): node nonode was not found\n");
+  }
+
+  @Test
   void topOfANamespace_countsItsQuotaInGpus() throws Exception {
     cluster.put("page1", "Namespace:     team-a\nReplicas:      10 per GPU\n");
     cluster.put("quotas", "cpu  \ngpus 15 12\n");
     assertThat(cluster.run("top", "-n", "team-a").out())
         .endsWith("per GPU\nQuota:         1.2 of 1.5 GPUs, by ResourceQuota gpus\n");
+    cluster.put("page1", "Namespace:     team-a\n");
+    assertThat(cluster.run("top", "-n", "team-a").out())
+        .as("where GPUs have different numbers of replicas")
+        .endsWith("team-a\nQuota:         12 of 15 replicas, by ResourceQuota gpus\n");
+    assertThat(cluster.run("top", "-n", "team-a", "-o", "json").out()).doesNotContain("Quota");
     cluster.remove("quotas");
     assertThat(cluster.run("top", "-n", "team-a").errors()).isEmpty();
   }
