@@ -96,7 +96,7 @@ function keys(event: KeyboardEvent) {
       helping.value = true;
     } else if ((event.key === "Enter" || event.key.startsWith("Arrow")) && document.activeElement === document.body) {
       // Nothing has the focus yet, as after loading.
-      const cell = document.querySelector<HTMLElement>(".cell[tabindex='0']");
+      const cell = document.querySelector<HTMLElement>(".cell[tabindex='0'], a[data-key]");
       if (!cell) return;
       event.preventDefault();
       cell.focus();

@@ -216,11 +216,12 @@ const hovering = {
   onBlurCapture: () => (hovered.value = undefined),
 };
 
-function arrows(event: KeyboardEvent) {
-  const here = cellOf(event);
+/** Moves the focus among GPUs, the map's cells or the table's links. */
+export function arrows(event: KeyboardEvent) {
+  const here = (event.target as HTMLElement).closest<HTMLElement>("[data-key]");
   if (!here || !event.key.startsWith("Arrow")) return;
   event.preventDefault();
-  const all = [...document.querySelectorAll<HTMLElement>(".cell")];
+  const all = [...document.querySelectorAll<HTMLElement>("[data-key]")];
   const at = all.indexOf(here);
   const next =
     event.key === "ArrowRight" ? all[at + 1]

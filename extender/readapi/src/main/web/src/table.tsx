@@ -1,7 +1,7 @@
 /** The map's GPUs as a table. */
 import { Component } from "preact";
 import { factsOf, modelText, readingText, shareText } from "./gpu.ts";
-import { follow } from "./map.tsx";
+import { arrows, follow } from "./map.tsx";
 import { count, memory, percent } from "./quantity.ts";
 import { shownGpus } from "./store.ts";
 import { gpuKey } from "./key.ts";
@@ -20,7 +20,7 @@ export function GpuTable() {
         <p class="note">{rows.length < all.length ? `The first ${ROWS_MAX} of ${count(all.length, "GPU")}. Filter to see others.` : count(all.length, "GPU")}</p>
         <a class="twin" href={link({ as: "map" })} onClick={follow({ as: "map" })}>Map</a>
       </div>
-      <div class="scroll" tabIndex={0} role="region" aria-label="GPUs">
+      <div class="scroll" tabIndex={0} role="region" aria-label="GPUs" onKeyDown={arrows}>
         <table>
           <thead>
             <tr>
@@ -48,7 +48,7 @@ class Row extends Component<{ gpu: Gpu }> {
     return (
       <tr>
         <th scope="row" class="mono">{gpu.node}</th>
-        <td><a href={link(open)} onClick={follow(open)} aria-label={`Open GPU ${gpu.index} of ${gpu.node}`}>{gpu.index}</a></td>
+        <td><a href={link(open)} onClick={follow(open)} data-key={open.gpu} aria-label={`Open GPU ${gpu.index} of ${gpu.node}`}>{gpu.index}</a></td>
         <td>{modelText(gpu.model)}</td>
         <td>{facts.words.length > 0 ? <b class="word">{facts.words.join(", ")}</b> : "healthy"}</td>
         <td class="number">{shareText(gpu)}</td>

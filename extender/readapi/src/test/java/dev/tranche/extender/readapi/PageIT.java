@@ -304,6 +304,21 @@ final class PageIT extends PageFixture {
   }
 
   @Test
+  void arrowsAndEnter_workInTheTable() {
+    go("?as=table");
+    Locator links = page.locator("tbody a");
+    assertThat(links).hasCount(3);
+    page.keyboard().press("ArrowDown");
+    assertThat(links.first()).isFocused();
+    page.keyboard().press("ArrowDown");
+    assertThat(links.nth(1)).isFocused();
+    page.keyboard().press("ArrowUp");
+    page.keyboard().press("ArrowRight");
+    page.keyboard().press("Enter");
+    assertThat(page.locator(".drawer")).containsText("node-a GPU 1");
+  }
+
+  @Test
   void unknownView_isSaid_untilAnotherIsChosen() {
     go("?view=bogus");
     assertThat(page.locator(".notice")).hasText("view is \"bogus\"; allowed: map, waiting, waste");
