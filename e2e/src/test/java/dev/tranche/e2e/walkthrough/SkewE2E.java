@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Test;
 /**
  * Parts of an older version beside parts of this one, while pods come and go. Each step upgrades or
  * rolls back one part, and together they make every mix. {@code e2e/skew/run.sh} builds the older
- * image, and runs this.
+ * image, and runs this. The chart is the last release's, whose flags both versions take.
  */
 @Tag("skew")
 @Order(1_125)
@@ -55,8 +55,8 @@ class SkewE2E {
 
   @Test
   void everyMixOfParts_placesPods_andDisturbsNone() throws Exception {
-    String root = Objects.requireNonNull(System.getProperty("tranche.older"), "e2e/skew/run.sh");
-    var older = Artifacts.of(Path.of(root));
+    String built = Objects.requireNonNull(System.getProperty("tranche.older"), "e2e/skew/run.sh");
+    var older = Artifacts.of(Path.of(built));
     String image = Artifacts.of(Walkthrough.ROOT).image();
     assertThat(older.image()).as("the older image").isNotEqualTo(image);
     try (var reader = Walkthrough.start("../operations.md", NODE, POD_RESOURCES)) {
@@ -64,8 +64,8 @@ class SkewE2E {
       reader.terminal().set("IMAGE_TAG", tag(older.image()));
       Files.writeString(reader.terminal().folder().resolve("values.yaml"), "{replicas: 10}");
       reader.typeOwn(
-          "helm install tranche %s/charts/tranche -n tranche --create-namespace -f values.yaml --wait"
-              .formatted(root));
+          "helm install tranche %s/e2e/last-release/tranche -n tranche --create-namespace -f values.yaml --wait"
+              .formatted(Walkthrough.ROOT));
       reader.awaitAllocatable(NODE, GPUS * 10);
       var pods = new UndisturbedPods(reader, POD_RESOURCES);
       pods.run(PodSpecs.fraction("share", "0.3"));
