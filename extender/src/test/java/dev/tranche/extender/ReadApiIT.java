@@ -137,7 +137,7 @@ final class ReadApiIT {
     assertThat(metrics.body())
         .contains(
             "# TYPE tranche_container_gpu_memory_granted_bytes gauge",
-            "tranche_container_gpu_overuse{Hostname=\"node-a\",UUID=\"GPU-a0\",gpu=\"0\"")
+            "tranche_container_gpu_memory_granted_bytes{Hostname=\"node-a\",UUID=\"GPU-a0\",gpu=\"0\"")
         .contains("namespace=\"team-a\",pod=\"trainer\"}");
   }
 
