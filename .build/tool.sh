@@ -83,8 +83,5 @@ case $name in
     folder=$(cached nvml-header copy_header "$header")
     echo "$folder/nvml.h"
     ;;
-  *)
-    echo "error: tool.sh does not know \"$name\"" >&2
-    exit 2
-    ;;
+  *) echo "error: tool.sh does not know \"$name\"" >&2; exit 2 ;;
 esac

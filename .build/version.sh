@@ -9,10 +9,8 @@ sources() { sed -n 's#^  <version>\(.*\)</version>$#\1#p' pom.xml | head -n 1; }
 
 set_version() {
   local old new=$1 of
-  [[ $new =~ ^[0-9]+\.[0-9]+\.[0-9]+(-rc\.[0-9]+)?(-SNAPSHOT)?$ ]] || {
-    echo "error: the version is \"$new\"; allowed: three numbers, such as 1.2.3, 1.2.3-rc.1 or 1.2.3-SNAPSHOT" >&2
-    exit 2
-  }
+  [[ $new =~ ^[0-9]+\.[0-9]+\.[0-9]+(-rc\.[0-9]+)?(-SNAPSHOT)?$ ]] ||
+    { echo "error: the version is \"$new\"; allowed: three numbers, such as 1.2.3, 1.2.3-rc.1 or 1.2.3-SNAPSHOT" >&2; exit 2; }
   old=$(sources)
   of=${old%-SNAPSHOT}
   of=${of//./\\.}

@@ -107,10 +107,7 @@ case $program in
     ;;
   nvidia-runtime) inputs=("$sources") ;;
   nvidia-toolkit) inputs+=("$sources"/{older,node} "$here/nvidia-plugin/missing.c") ;;
-  *)
-    echo "error: build.sh does not know \"$program\"" >&2
-    exit 2
-    ;;
+  *) echo "error: build.sh does not know \"$program\"" >&2; exit 2 ;;
 esac
 folder=$(cached "$program" compile "${inputs[@]}")
 echo "$program=$folder"
