@@ -327,8 +327,15 @@ class TidyTest {
                 .flatMap(
                     e ->
                         userTexts(e.getKey(), e.getValue())
-                            .filter(text -> FIGURE_OF_SPEECH.matcher(text).find())
-                            .map(text -> e.getKey() + ": " + text)))
+                            .flatMap(
+                                text ->
+                                    FIGURE_OF_SPEECH
+                                        .matcher(text)
+                                        .results()
+                                        .map(
+                                            found ->
+                                                "write \"%s\" in other words, in %s: %s"
+                                                    .formatted(found.group(), e.getKey(), text)))))
         .isEmpty();
   }
 

@@ -8,6 +8,7 @@ import dev.tranche.extender.explain.WaitCause;
 import dev.tranche.extender.explain.WaitReason;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.ledger.PreemptionInfo;
+import dev.tranche.extender.placement.Reason;
 import io.fabric8.kubernetes.api.model.Event;
 import io.fabric8.kubernetes.client.KubernetesClientException;
 import io.vertx.core.Future;
@@ -74,6 +75,10 @@ final class WaitEventsTest {
     for (WaitReason reason : WaitReason.values()) {
       assertThat(Files.readString(Path.of("../docs/errors.md")))
           .contains("`" + reason.event() + "`", "`" + reason + "`");
+    }
+    for (Reason refusal : Reason.values()) {
+      assertThat(Files.readString(Path.of("../docs/errors.md")))
+          .contains(WaitReason.valueOf(refusal.name()).sentence);
     }
   }
 

@@ -132,6 +132,13 @@ class GpuAccessPathTest {
                                 a.kind() == GpuAccessPath.Kind.PATH_PREFIX ? "*" : "",
                                 a.finding()))
                 .toList());
+    String cases = Files.readString(Path.of("src/test/resources/guard-cases.txt"));
+    assertThat(Stream.of(Variables.DEVICES, Variables.LIMITS).flatMap(List::stream))
+        .allSatisfy(
+            name -> {
+              assertThat(Files.readString(Path.of("../docs/guard.md"))).contains("`" + name + "`");
+              assertThat(cases).contains(name);
+            });
   }
 
   /** The API server's policies are made from the chart's table. */

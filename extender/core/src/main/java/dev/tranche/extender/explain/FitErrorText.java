@@ -59,7 +59,18 @@ public final class FitErrorText {
       case NOT_ALLOWED ->
           gpu.model() + " " + gpu.uuid() + " is excluded by the pod's GPU models or uuids";
       case UNFIT -> unfit(gpu);
-      default -> reason.sentence;
+      case FAILED,
+          NO_REPORT,
+          NOT_SERVING,
+          NOT_ACKNOWLEDGING,
+          FULL,
+          FRAGMENTED,
+          TOO_FEW_GPUS,
+          CLIENTS,
+          MEMORY,
+          SERVED_BY_PLUGIN,
+          UNDECIDED ->
+          reason.sentence;
     };
   }
 

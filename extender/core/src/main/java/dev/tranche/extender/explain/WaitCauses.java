@@ -284,7 +284,15 @@ public final class WaitCauses {
           case CLIENTS -> needs + "; the GPUs with so much free have no free MPS client slots";
           case UNFIT -> needs + "; the GPUs that it may use are unhealthy or cordoned";
           case NO_GPU -> "no node has GPUs of the resource %s".formatted(pod.resource());
-          default -> reason.sentence;
+          case FAILED,
+              NO_REPORT,
+              NOT_SERVING,
+              NOT_ACKNOWLEDGING,
+              OTHER_REPLICAS,
+              NOT_ALLOWED,
+              SERVED_BY_PLUGIN,
+              UNDECIDED ->
+              reason.sentence;
         };
     String advice = shortageAdvice(reason);
     if (pinned()) {
@@ -322,7 +330,8 @@ public final class WaitCauses {
               + " extender's log.";
       case NO_GPU -> "Add a node with such GPUs, or request a resource that a node has.";
       case UNDECIDED -> "Request shares of fewer different sizes.";
-      default -> "The pod's request fits none of the cluster's GPUs: change it.";
+      case OTHER_REPLICAS, NOT_ALLOWED, SERVED_BY_PLUGIN ->
+          "The pod's request fits none of the cluster's GPUs: change it.";
     };
   }
 
