@@ -116,8 +116,13 @@ public record MutationRules(
     /** Returns the nodes that say that these shares are free, and the largest is on one GPU. */
     Predicate<GpuNode> haveRoom(List<Grant> grants) {
       long replicas = grants.stream().mapToLong(Grant::replicas).sum();
-      int share = grants.stream().mapToInt(Grant::shareReplicas).max().orElseThrow();
       int ofReplicas = grants.getFirst().replicasPerGpu();
+      // A share of several GPUs takes them whole.
+      int share =
+          grants.stream()
+              .mapToInt(g -> Math.min(g.shareReplicas(), ofReplicas))
+              .max()
+              .orElseThrow();
       return node ->
           granted.apply(node).filter(g -> g.leaves(replicas, share, ofReplicas)).isPresent();
     }

@@ -12,11 +12,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.tranche.api.GrantedGpus;
 import dev.tranche.webhook.Reviews;
 import dev.tranche.webhook.nodes.GpuNode;
 import dev.tranche.webhook.nodes.NodeSelection;
 import dev.tranche.webhook.nodes.Taints;
 import dev.tranche.webhook.pod.Mutation;
+import java.time.Instant;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -211,6 +213,26 @@ class PodMutatorTest {
         .containsExactly(
             "{\"key\":\"tranche.dev/replicas-per-gpu\",\"operator\":\"In\",\"values\":[\"10\"]}");
     assertThat(warnings(mutation)).singleElement().asString().contains("4 or 10 replicas");
+  }
+
+  @Test
+  void nodesThatDisagree_areChosenByTheirRoom_forWholeGpusToo() {
+    String full = "2.0 of 2 GPUs granted, largest free share 0/20, 0 replicas free, as of ";
+    String free = "0.0 of 2 GPUs granted, largest free share 40/40, 80 replicas free, as of ";
+    for (int i = 0; i < 20; i++) {
+      var cluster =
+          new MutationRules.Cluster(
+              List.of(Reviews.node("full", LABEL, "20"), Reviews.node("free", LABEL, "40")),
+              List.of(),
+              true,
+              node ->
+                  GrantedGpus.read((node.name().equals("full") ? full : free) + Instant.EPOCH)
+                      .map(GrantedGpus.Written::granted),
+              "review-" + i);
+      ObjectNode two = annotated("gpu-fraction", "2");
+      assertThat(annotation(apply(mutator.mutate(two, cluster), two), "replicas-per-gpu"))
+          .isEqualTo("40");
+    }
   }
 
   @Test
