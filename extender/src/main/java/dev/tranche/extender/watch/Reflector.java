@@ -54,8 +54,8 @@ public final class Reflector<T extends WatchedObject> implements AutoCloseable {
   static final long PAUSE_MS_MAX = 30_000;
 
   /**
-   * The API server ends a watch after a random time from this to {@link #WATCH_S_MAX}, so that
-   * watches spread over all API servers again.
+   * The API server ends a watch after a random time from this to {@link #WATCH_S_MAX}. A watch that
+   * is still open {@link #CALL_S_MAX} later has been lost unnoticed.
    */
   private static final int WATCH_S_MIN = 240;
 
@@ -288,7 +288,8 @@ public final class Reflector<T extends WatchedObject> implements AutoCloseable {
     }
     try {
       health.eventReceived();
-      return awaitEnd(watching);
+      return awaitEnd(
+          watching, clockMs.getAsLong() + TimeUnit.SECONDS.toMillis(seconds + CALL_S_MAX));
     } catch (ExecutionException unreadable) {
       throw new IOException("an event of the watch", unreadable.getCause());
     } finally {
@@ -297,13 +298,17 @@ public final class Reflector<T extends WatchedObject> implements AutoCloseable {
     }
   }
 
-  private String awaitEnd(Watching watching) throws InterruptedException, ExecutionException {
+  private String awaitEnd(Watching watching, long untilMs)
+      throws InterruptedException, ExecutionException {
     while (true) {
       try {
         return watching.ended.get(CHECK_S, TimeUnit.SECONDS);
       } catch (TimeoutException quiet) {
         if (health.lost()) {
           failed(new TimeoutException("the watch has fallen silent"));
+          return watching.stopped();
+        }
+        if (clockMs.getAsLong() > untilMs) {
           return watching.stopped();
         }
       }
@@ -371,7 +376,7 @@ public final class Reflector<T extends WatchedObject> implements AutoCloseable {
       switch (event.path("type").asText()) {
         case "ADDED", "MODIFIED" -> changed(object);
         case "DELETED" -> gone(key(metadata));
-        case "BOOKMARK" -> {}
+        case "BOOKMARK" -> health.bookmark();
         default -> {
           LOG.debug("the watch of {} is over: {}", kind.path(), object);
           ended.complete("");

@@ -18,6 +18,9 @@ final class WatchHealth {
   private final Counter undecodable;
   private volatile long lastEventMs;
 
+  /** Whether bookmarks arrive. Without them, a quiet watch may still be alive. */
+  private volatile boolean bookmarks;
+
   /**
    * @param kind such as {@code pods}
    */
@@ -48,6 +51,11 @@ final class WatchHealth {
     lastEventMs = clockMs.getAsLong();
   }
 
+  void bookmark() {
+    bookmarks = true;
+    eventReceived();
+  }
+
   void failed() {
     failures.increment();
   }
@@ -57,7 +65,7 @@ final class WatchHealth {
   }
 
   boolean lost() {
-    return ageMs() > SILENCE_MS_MAX;
+    return bookmarks && ageMs() > SILENCE_MS_MAX;
   }
 
   private long ageMs() {

@@ -17,7 +17,8 @@ final class WatchHealthTest {
   }
 
   @Test
-  void silence_isALostWatch() {
+  void silence_isALostWatch_whereBookmarksCome() {
+    pulse.bookmark();
     nowMs += WatchHealth.SILENCE_MS_MAX;
     assertThat(pulse.lost()).isFalse();
     nowMs++;
@@ -27,10 +28,18 @@ final class WatchHealthTest {
   }
 
   @Test
+  void silence_saysNothing_whereNoBookmarkHasEverCome() {
+    pulse.eventReceived();
+    nowMs += 10 * WatchHealth.SILENCE_MS_MAX;
+    assertThat(pulse.lost()).isFalse();
+    assertThat(ageSeconds()).isEqualTo(1_500);
+  }
+
+  @Test
   void age_isThatOfTheLastWord_orOfTheStart() {
     nowMs += 30_000;
     assertThat(ageSeconds()).isEqualTo(30);
-    pulse.eventReceived();
+    pulse.bookmark();
     nowMs += 500;
     assertThat(ageSeconds()).isEqualTo(0.5);
   }
