@@ -260,8 +260,15 @@ public final class VerbRoutes {
   }
 
   private Future<Answer> prioritize(ExtenderArgs args) {
-    return scores(
-        args.pod().map(pod -> verbs.prioritize().prioritize(pod, names(args))).orElse(Map.of()));
+    return scores(args.pod().map(pod -> prioritized(pod, names(args))).orElse(Map.of()));
+  }
+
+  private Map<String, Integer> prioritized(PodFacts pod, List<String> names) {
+    try {
+      return verbs.prioritize().prioritize(pod, names);
+    } catch (RuntimeException | LinkageError bug) {
+      throw new IllegalStateException("prioritize of pod " + pod.key(), bug);
+    }
   }
 
   private static List<String> names(ExtenderArgs args) {

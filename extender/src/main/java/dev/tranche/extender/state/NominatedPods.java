@@ -55,6 +55,9 @@ public final class NominatedPods {
 
     @Nullable Tried tried;
 
+    /** When the round began in which the pod last had its turn; 0 if it had none yet. */
+    long turnMs;
+
     Nominee(String node, long sinceMs, boolean planDone) {
       this.node = node;
       this.sinceMs = sinceMs;
@@ -104,7 +107,7 @@ public final class NominatedPods {
 
   /**
    * Holds GPUs for nominated pods, if possible; called before other pods are placed. This takes one
-   * turn at most.
+   * turn at most. Pods that it is too short for come first the next time.
    *
    * @param state applies what follows
    */
@@ -112,23 +115,34 @@ public final class NominatedPods {
     if (nominees.isEmpty()) {
       return;
     }
+    long nowMs = core.nowMs();
     turn.begin();
     try {
-      for (PodFacts pod : byPriority()) {
-        Nominee nominee = nominees.get(pod.uid());
-        if (nominee != null && !nominee.planDone) {
-          core.evaluator.onNode(nominee.node, () -> plan(pod, nominee, state));
-        }
+      for (Unplanned each : unplanned()) {
+        Nominee nominee = each.nominee();
+        core.evaluator.onNode(nominee.node, () -> plan(each.pod(), nominee, state));
+        nominee.turnMs = nowMs;
       }
     } catch (Turn.Over over) {
       // The others have their turn next time.
     }
   }
 
-  private List<PodFacts> byPriority() {
-    return nominees.keySet().stream()
-        .flatMap(uid -> ledger.pod(uid).stream())
-        .sorted(Comparator.comparingInt(pod -> -pod.preemption().priority()))
+  private record Unplanned(PodFacts pod, Nominee nominee) {}
+
+  /** First those that had no turn for the longest time, then by priority. */
+  private List<Unplanned> unplanned() {
+    return nominees.entrySet().stream()
+        .filter(entry -> !entry.getValue().planDone)
+        .flatMap(
+            entry ->
+                ledger
+                    .pod(entry.getKey())
+                    .map(pod -> new Unplanned(pod, entry.getValue()))
+                    .stream())
+        .sorted(
+            Comparator.<Unplanned>comparingLong(each -> each.nominee().turnMs)
+                .thenComparingInt(each -> -each.pod().preemption().priority()))
         .toList();
   }
 

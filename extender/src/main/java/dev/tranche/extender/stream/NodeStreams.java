@@ -37,7 +37,7 @@ public final class NodeStreams implements NodePlugins {
     if (before != null) {
       before.closeFromElsewhere(GrpcStatus.ABORTED, "the node has opened a newer stream");
     }
-    sendUnattended(stream, NodeDirective.newBuilder());
+    sendUnattended(stream, NodeDirective.newBuilder().setTakesBriefReports(true));
   }
 
   /** Removes a closed stream and returns whether it was its node's newest. */

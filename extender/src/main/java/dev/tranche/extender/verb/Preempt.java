@@ -3,6 +3,8 @@ package dev.tranche.extender.verb;
 import com.fasterxml.jackson.annotation.JsonCreator;
 import com.fasterxml.jackson.annotation.JsonIgnore;
 import com.fasterxml.jackson.annotation.JsonProperty;
+import com.fasterxml.jackson.annotation.JsonSetter;
+import com.fasterxml.jackson.annotation.Nulls;
 import dev.tranche.extender.core.SchedulingCore;
 import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.ledger.Hold;
@@ -126,8 +128,11 @@ public final class Preempt {
 
     @JsonCreator
     static VictimUids of(
-        @JsonProperty("Pods") List<Victim> pods,
+        @JsonProperty("Pods") @JsonSetter(contentNulls = Nulls.FAIL) List<Victim> pods,
         @JsonProperty("NumPDBViolations") long violations) {
+      if (pods.stream().anyMatch(pod -> pod.uid().isEmpty())) {
+        throw new IllegalArgumentException("a victim without UID");
+      }
       return new VictimUids(pods.stream().map(Victim::uid).toList(), violations);
     }
 

@@ -166,6 +166,18 @@ final class ExtenderReaderTest {
     assertThat(Objects.requireNonNull(victims.get("node-b")).violations()).isZero();
   }
 
+  @ParameterizedTest
+  @ValueSource(strings = {"{}", "{\"UID\": \"\"}", "{\"UID\": null}", "null"})
+  void preemption_ofAVictimWithoutUid_isRefused(String victim) {
+    String json =
+        """
+        {"Pod": {"metadata": {"name": "p", "namespace": "n", "uid": "u"}},
+         "NodeNameToMetaVictims": {"node-a": {"Pods": [{"UID": "v"}, %s]}}}
+        """;
+    byte[] body = json.formatted(victim).getBytes(StandardCharsets.UTF_8);
+    assertThatThrownBy(() -> reader.args(body)).isInstanceOf(MalformedException.class);
+  }
+
   @Test
   void preemption_nominatedAndLeaving_areRead() throws Exception {
     byte[] json =

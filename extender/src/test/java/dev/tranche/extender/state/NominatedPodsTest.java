@@ -243,6 +243,20 @@ final class NominatedPodsTest {
   }
 
   @Test
+  void nomineeWhoseNodeChanges_letsTheOthersHaveTheirTurn() {
+    nominate("a");
+    second.report("b", new Gpu("b0", 0, 0));
+    PodFacts later = FakeWorld.pod("later", 10);
+    apply(new Event.PodSeen(later.with(new PreemptionInfo(LOW, Map.of(), 1, false, "b"))));
+    second.stepMs = 20;
+    for (int asked = 0; asked < 5; asked++) {
+      second.report("a", new Gpu("a0", asked, 0), new Gpu("a1", asked, 0));
+      second.filter().filter(FakeWorld.pod("q", 1), List.of("a"), false);
+    }
+    assertThat(second.ledger.nominated("later")).isTrue();
+  }
+
+  @Test
   void nominees_areBounded() {
     for (int i = 0; i <= NominatedPods.PODS_MAX; i++) {
       PodFacts pod = FakeWorld.pod("u" + i, 10);

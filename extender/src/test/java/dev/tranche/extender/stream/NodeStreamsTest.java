@@ -15,6 +15,9 @@ import io.vertx.grpc.server.GrpcServerResponse;
 import java.lang.reflect.Proxy;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
@@ -22,14 +25,20 @@ import org.junit.jupiter.api.Test;
 final class NodeStreamsTest {
   @AutoClose private final Vertx vertx = Vertx.vertx();
 
+  private final BlockingQueue<NodeDirective> written = new LinkedBlockingQueue<>();
+
   @SuppressWarnings("unchecked")
   private final GrpcServerResponse<NodeReport, NodeDirective> response =
       (GrpcServerResponse<NodeReport, NodeDirective>)
           Proxy.newProxyInstance(
               getClass().getClassLoader(),
               new Class<?>[] {GrpcServerResponse.class},
-              (proxy, method, args) ->
-                  method.getReturnType() == Future.class ? Future.succeededFuture() : proxy);
+              (proxy, method, args) -> {
+                if (method.getName().equals("write")) {
+                  written.add((NodeDirective) args[0]);
+                }
+                return method.getReturnType() == Future.class ? Future.succeededFuture() : proxy;
+              });
 
   private final NodeStreams streams =
       new NodeStreams(300, new Loop((Consumer<Runnable>) Runnable::run));
@@ -87,6 +96,15 @@ final class NodeStreamsTest {
     assertThat(containers.get(1).hasMemoryLimit()).isTrue();
     assertThat(containers.get(1).getMemoryLimit().getBytes()).isZero();
     assertThat(containers.get(2).hasMemoryLimit()).isFalse();
+  }
+
+  /** Node plugins of earlier versions send whole reports until then. */
+  @Test
+  void firstDirective_takesBriefReports() throws Exception {
+    streams.opened(stream());
+    assertThat(written.poll(10, TimeUnit.SECONDS))
+        .isNotNull()
+        .matches(NodeDirective::getTakesBriefReports);
   }
 
   @Test

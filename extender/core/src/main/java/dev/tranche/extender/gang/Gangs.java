@@ -1,7 +1,6 @@
 package dev.tranche.extender.gang;
 
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -62,11 +61,11 @@ public final class Gangs {
   /** By group, in the order of the latest answers. Without the pods on nodes. */
   final Map<String, Map<String, Member>> groups = new LinkedHashMap<>(16, 0.75f, true);
 
-  /**
-   * Pods on nodes by uid, whichever replica of the extender bound them. Those of all groups, so
-   * that a new leader knows them before it is asked.
-   */
+  /** Pods on nodes by uid, whichever replica of the extender bound them. */
   final Map<String, String> groupByBoundPod = new HashMap<>();
+
+  /** Their number by group. Of all groups, so that a new leader knows it before it is asked. */
+  private final Map<String, Integer> boundPods = new HashMap<>();
 
   /** When kube-scheduler refused a gang by itself, for {@link #REFUSED_FOR_MS}. */
   private final Map<String, Long> refusedAtMs = new HashMap<>();
@@ -148,6 +147,7 @@ public final class Gangs {
     if (groupByBoundPod.size() >= BOUND_MAX || groupByBoundPod.putIfAbsent(uid, group) != null) {
       return;
     }
+    boundPods.merge(group, 1, Integer::sum);
     Map<String, Member> asked = groups.get(group);
     if (asked != null) {
       asked.remove(uid);
@@ -156,7 +156,10 @@ public final class Gangs {
 
   /** A pod has ended or is deleted. */
   public void podEnded(String uid) {
-    groupByBoundPod.remove(uid);
+    String group = groupByBoundPod.remove(uid);
+    if (group != null) {
+      boundPods.computeIfPresent(group, (key, pods) -> pods == 1 ? null : pods - 1);
+    }
   }
 
   /**
@@ -171,7 +174,7 @@ public final class Gangs {
         .removeIf(
             member ->
                 nowMs - member.getValue().atMs() > SEEN_WITHIN_MS && !exists.test(member.getKey()));
-    int bound = Collections.frequency(groupByBoundPod.values(), group);
+    int bound = boundPods.getOrDefault(group, 0);
     int pods = members.size() + bound;
     PodGroup known = podGroups.get(group);
     int minimum = known == null ? pods : known.minimum();

@@ -2,6 +2,7 @@ package dev.tranche.extender.ledger;
 
 import java.util.Arrays;
 import java.util.Map;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.stream.LongStream;
 import org.jspecify.annotations.Nullable;
 
@@ -17,6 +18,11 @@ public final class PodLabels {
 
   /** The labels of a pod with more than {@link #LABELS_MAX}. */
   private static final PodLabels TOO_MANY = new PodLabels(new long[0]);
+
+  /** Differs between processes, so that nobody can prepare labels of equal hashes. */
+  private static final long SEED = ThreadLocalRandom.current().nextLong();
+
+  private static final long PRIME = 0x100000001b3L;
 
   /** Of each key, and of each key with its value; sorted. */
   private final long[] hashes;
@@ -57,11 +63,23 @@ public final class PodLabels {
     return Arrays.binarySearch(hashes, hash(key, value)) >= 0;
   }
 
-  /** Only the pod's own namespace could gain by labels of equal hashes, and it chooses both. */
   private static long hash(String key, @Nullable String value) {
-    // No value of a label is a line break, which stands for the key alone.
-    int second = value == null ? '\n' : value.hashCode();
-    return (long) key.hashCode() << Integer.SIZE | Integer.toUnsignedLong(second);
+    long hash = update(SEED, key);
+    if (value != null) {
+      // No label has this character, so key and value do not run together.
+      hash = update((hash ^ '\n') * PRIME, value);
+    }
+    hash ^= hash >>> 32;
+    hash *= 0x9e3779b97f4a7c15L;
+    return hash ^ hash >>> 29;
+  }
+
+  private static long update(long from, String text) {
+    long hash = from;
+    for (int i = 0; i < text.length(); i++) {
+      hash = (hash ^ text.charAt(i)) * PRIME;
+    }
+    return hash;
   }
 
   @Override

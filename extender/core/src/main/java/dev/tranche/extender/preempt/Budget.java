@@ -4,6 +4,7 @@ import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.ledger.PodLabels;
 import java.util.List;
 import java.util.Set;
+import java.util.stream.Stream;
 
 /**
  * A PodDisruptionBudget.
@@ -19,6 +20,9 @@ public record Budget(
     List<Requirement> requirements,
     int allowed,
     Set<String> disrupted) {
+  /** A label's prefix may have 253 characters, and its name 63. */
+  private static final int TEXT_CHARS_MAX = 253 + 1 + 63;
+
   public Budget {
     requirements = List.copyOf(requirements);
     disrupted = Set.copyOf(disrupted);
@@ -41,6 +45,10 @@ public record Budget(
       };
     }
 
+    private Stream<String> texts() {
+      return Stream.concat(Stream.of(label), values.stream());
+    }
+
     private boolean hasOneOf(PodLabels labels) {
       return values.stream().anyMatch(value -> labels.has(label, value));
     }
@@ -54,6 +62,12 @@ public record Budget(
   /** Returns how many labels, values and pods it names; {@link #covers} compares no more. */
   int entries() {
     return disrupted.size() + requirements.stream().mapToInt(r -> 1 + r.values().size()).sum();
+  }
+
+  /** Returns whether a text is longer than that of any label, or the name of any pod. */
+  boolean hasLongText() {
+    return Stream.concat(disrupted.stream(), requirements.stream().flatMap(Requirement::texts))
+        .anyMatch(text -> text.length() > TEXT_CHARS_MAX);
   }
 
   boolean covers(PodFacts pod) {

@@ -39,11 +39,16 @@ public final class BudgetStore {
     Namespace own =
         namespaces.computeIfAbsent(
             budget.namespace(), first -> new Namespace(new HashMap<>(), new HashSet<>()));
-    if (own.read.size() < PER_NAMESPACE_MAX && budget.entries() <= ENTRIES_MAX) {
+    if (own.read.size() < PER_NAMESPACE_MAX && fits(budget)) {
       own.read.put(budget.name(), budget);
     } else {
       own.unread.add(budget.name());
     }
+  }
+
+  /** Whoever may write a budget's status names pods there, at any length. */
+  private static boolean fits(Budget budget) {
+    return budget.entries() <= ENTRIES_MAX && !budget.hasLongText();
   }
 
   /**

@@ -75,6 +75,24 @@ final class BudgetStoreTest {
     assertThat(violates(pod("ns", Map.of("app", "web")))).isFalse();
   }
 
+  /** The API server bounds no key of {@code status.disruptedPods}. */
+  @Test
+  void aBudgetWithALongText_isTooLarge() {
+    var selects = new Requirement("app", "In", Set.of("db"));
+    for (int chars : List.of(317, 318)) {
+      store.put(new Budget("ns", "db", List.of(selects), 1, Set.of("p".repeat(chars))));
+      assertThat(violates(pod("ns", Map.of("app", "web")))).isEqualTo(chars == 318);
+    }
+  }
+
+  @Test
+  void textsOfEqualHashes_areDifferentLabels() {
+    assertThat("Aa".hashCode()).isEqualTo("BB".hashCode());
+    var labels = PodLabels.of(Map.of("app", "Aa"));
+    assertThat(new Requirement("app", "NotIn", Set.of("BB")).met(labels)).isTrue();
+    assertThat(new Requirement("app", "In", Set.of("Aa")).met(labels)).isTrue();
+  }
+
   /** Otherwise a namespace could spend what preemption may do for the others. */
   @Test
   void manyBudgetsOfANamespace_costAsMuchAsOne() {
