@@ -92,7 +92,7 @@ public final class Printable {
       case '\n' -> "\\n";
       case '\r' -> "\\r";
       case '\t' -> "\\t";
-      default -> String.format("\\u%04x", codePoint);
+      default -> String.format(codePoint > 0xffff ? "\\u{%x}" : "\\u%04x", codePoint);
     };
   }
 }

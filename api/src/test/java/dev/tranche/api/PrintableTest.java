@@ -25,6 +25,11 @@ class PrintableTest {
   }
 
   @Test
+  void charactersBeyondTheFirstPlane_haveBraces() {
+    assertThat(Printable.value("\udb40\udc41")).isEqualTo("\\u{e0041}");
+  }
+
+  @Test
   void length_isBounded_alsoOfWhatIsEscaped() {
     assertThat(Printable.value("x".repeat(3_000_000))).isEqualTo("x".repeat(48) + "…");
     assertThat(Printable.value("\n".repeat(3_000_000))).isEqualTo("\\n".repeat(24) + "…");

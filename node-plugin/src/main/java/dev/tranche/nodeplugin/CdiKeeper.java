@@ -38,7 +38,7 @@ final class CdiKeeper {
 
   /**
    * @param folder of the node's CDI specs
-   * @param onWritten called once they are written
+   * @param onWritten called once they are written, and when the reason changes why they are not
    */
   CdiKeeper(
       Vertx vertx,
@@ -119,7 +119,11 @@ final class CdiKeeper {
 
   private void failed(String reason) {
     metrics.count("tranche.node.cdi.failures", "Attempts to write CDI specs that failed.");
+    boolean changed = !complaint.equals(reason);
     complaint = reason;
+    if (changed) {
+      onWritten.run();
+    }
   }
 
   /** Returns why there are no CDI specs of the GPUs as they are; empty if there are. */

@@ -415,7 +415,7 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
       case MpsAvailability.Lost lost -> events.node("MpsDaemonLost", lost.reason(), true);
       case MpsAvailability.Serving ignored ->
           events.node("MpsDaemonServing", "the MPS control daemon serves the config", false);
-      case MpsAvailability.Awaited ignored -> {}
+      case MpsAvailability.Awaited ignored -> LOG.info("waiting for the MPS control daemon");
       case MpsAvailability.NotNeeded ignored -> {}
     }
   }

@@ -221,7 +221,11 @@ final class NodeProcess implements NvmlThread.Listener, NodePlugin.Host {
     }
     complaint = "";
     rereadAtMs = Long.MIN_VALUE;
-    hardware = hardware.started(driverVersion, linkScores);
+    hardware = hardware.started(driverVersion, nodes(), linkScores);
+  }
+
+  private HostNodes nodes() {
+    return HostNodes.find(Path.of("/"), driverRoot);
   }
 
   // Device nodes appear with kernel modules, which the driver may load at their first use.
@@ -234,9 +238,7 @@ final class NodeProcess implements NvmlThread.Listener, NodePlugin.Host {
     rereadAtMs = nowMs + REREAD_MS;
     plugin
         .failures()
-        .task(
-            "the search for device nodes",
-            () -> hardware = hardware.withNodes(HostNodes.find(Path.of("/"), driverRoot)));
+        .task("the search for device nodes", () -> hardware = hardware.withNodes(nodes()));
     if (options.limits().required()) {
       LimitReader.Result limits = limitReader.read(session, indexes);
       hardware = hardware.withLimits(limits.node(), limits.containers());

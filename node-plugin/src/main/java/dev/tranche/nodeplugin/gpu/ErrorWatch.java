@@ -7,6 +7,8 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.stream.Stream;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Keeps the GPUs subscribed to NVML's errors. A wait that fails may have lost one GPU, which ends
@@ -14,6 +16,8 @@ import java.util.stream.Stream;
  * that calls NVML.
  */
 final class ErrorWatch {
+  private static final Logger LOG = LoggerFactory.getLogger(ErrorWatch.class);
+
   /** Failures in a row after which only a restart of NVML may help. */
   static final int FAILURES_MAX = 3;
 
@@ -77,6 +81,9 @@ final class ErrorWatch {
     why = reason;
     session.unwatchAll();
     watched.clear();
+    if (failures == 1) {
+      LOG.warn("waiting for GPU errors failed; subscribing to the GPUs again: {}", why);
+    }
     return failures == 1;
   }
 

@@ -24,9 +24,9 @@ public record Hardware(
   public static final Hardware NONE =
       new Hardware("", HostNodes.NONE, GpuLinkScores.UNKNOWN, NodeLimits.NONE, List.of());
 
-  /** NVML has started; device nodes and limits are read later. */
-  public Hardware started(String driver, GpuLinkScores links) {
-    return new Hardware(driver, nodes, links, limits, containerLimits);
+  /** NVML has started; limits are read later. */
+  public Hardware started(String driver, HostNodes found, GpuLinkScores links) {
+    return new Hardware(driver, found, links, limits, containerLimits);
   }
 
   public Hardware withNodes(HostNodes now) {

@@ -49,7 +49,10 @@ final class NvmlFunctions {
    * @param what says in words that it did not
    */
   void check(String what, String name, Object... arguments) {
-    check(call(name, arguments), what);
+    int result = call(name, arguments);
+    check(
+        result,
+        result == NvmlCode.FUNCTION_NOT_FOUND ? what + ": the library lacks " + name : what);
   }
 
   /**
@@ -74,8 +77,10 @@ final class NvmlFunctions {
 
   /** What to throw for a return code. */
   NvmlException failure(int result, String what, String advice) {
-    Function errorString = find("nvmlErrorString").orElseThrow();
-    String text = errorString.invokeString(new Object[] {result}, false);
+    String text =
+        find("nvmlErrorString")
+            .map(errorString -> errorString.invokeString(new Object[] {result}, false))
+            .orElse("failure");
     return new NvmlException(result, what + ": " + text + " (NVML code " + result + ")" + advice);
   }
 }

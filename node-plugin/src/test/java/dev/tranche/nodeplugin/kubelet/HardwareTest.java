@@ -23,7 +23,7 @@ class HardwareTest {
             new GpuLinkScores(Map.of(List.of("a", "b"), 100)),
             REQUIRED,
             List.of());
-    Hardware now = before.started("615.71", GpuLinkScores.UNKNOWN);
+    Hardware now = before.started("615.71", HostNodes.NONE, GpuLinkScores.UNKNOWN);
     assertThat(now.limits()).isEqualTo(REQUIRED);
     assertThat(now.driverVersion()).isEqualTo("615.71");
     assertThat(now.linkScores()).isEqualTo(GpuLinkScores.UNKNOWN);

@@ -518,6 +518,18 @@ class JnaNvmlIT {
   }
 
   @Test
+  void functionThatIsNeeded_isNamedWhereItIsMissing() throws Exception {
+    FakeNvml old =
+        FakeNvml.without("driver-root-old", "nvmlDeviceGetMinorNumber", "nvmlErrorString");
+    old.state(gpu(0, ""));
+    try (Nvml nvml = JnaNvml.open(old.root())) {
+      assertThatThrownBy(() -> nvml.info(0))
+          .isInstanceOf(NvmlException.class)
+          .hasMessageContaining("the library lacks nvmlDeviceGetMinorNumber");
+    }
+  }
+
+  @Test
   void processes_areAllTold_beyondTheFirstRoom() throws Exception {
     Stream<String> many =
         IntStream.range(0, 700).mapToObj(i -> "process gpu=0 pid=%d used_mib=1".formatted(i + 1));
