@@ -21,6 +21,7 @@ import dev.tranche.nodeplugin.limit.NodeLimits;
 import dev.tranche.nodeplugin.mps.MpsAvailability;
 import dev.tranche.nodeplugin.mps.MpsPlan;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -45,6 +46,7 @@ final class PluginState {
   private String driverAwaited = "";
   private @Nullable List<Holding> holdings;
   private MpsAvailability mps = new MpsAvailability.NotNeeded();
+  private List<Object> replicasInputs = List.of();
   private @Nullable NodeReplicas replicas;
 
   /**
@@ -254,7 +256,10 @@ final class PluginState {
     return config != null;
   }
 
-  /** Returns the replicas; empty until both the GPUs and a config that fits them are known. */
+  /**
+   * Returns the replicas; empty until both the GPUs and a config that fits them are known. Returns
+   * the same object until something changes: there may be thousands.
+   */
   Optional<NodeReplicas> replicas() {
     if (gpus == null || config == null || plan == null) {
       return Optional.empty();
@@ -267,8 +272,19 @@ final class PluginState {
         mps instanceof MpsAvailability.Missing
             ? MpsPlan.withoutMps(plan.byUuid(), config.config(), infos(advertised))
             : plan.byUuid();
-    replicas = NodeReplicas.of(config.config(), advertised, sharing, held.all());
+    List<Object> inputs = inputs(config.config(), sharing, advertised);
+    if (replicas == null || !inputs.equals(replicasInputs)) {
+      replicasInputs = inputs;
+      replicas = NodeReplicas.of(config.config(), advertised, sharing, held.all());
+    }
     return Optional.of(replicas);
+  }
+
+  private List<Object> inputs(
+      Config config, Map<String, GpuSharing> sharing, List<GpuStatus> gpus) {
+    List<Object> parts = new ArrayList<>(List.of(config, sharing, held.all()));
+    gpus.forEach(gpu -> parts.addAll(List.of(gpu.info(), gpu.health().healthy())));
+    return parts;
   }
 
   /** Replicas that containers hold. */

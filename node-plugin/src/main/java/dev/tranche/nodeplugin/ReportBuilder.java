@@ -17,6 +17,7 @@ import dev.tranche.nodeplugin.nvml.GpuInfo;
 import dev.tranche.nodeplugin.usage.ContainerUse;
 import dev.tranche.nodeplugin.usage.Overuse;
 import java.util.List;
+import java.util.Map;
 import java.util.function.Consumer;
 import java.util.stream.IntStream;
 
@@ -74,12 +75,13 @@ final class ReportBuilder {
 
   private void addGpus(
       NodeReport.Builder report, NodeReplicas replicas, PluginState state, long epochMs) {
+    Map<String, Integer> withheld = replicas.withheld();
     for (GpuStatus gpu : state.advertisedGpus()) {
       String uuid = gpu.info().uuid();
       GpuSharing sharing = replicas.sharing().get(uuid);
       if (sharing != null) {
         Gpu.Builder shown = gpu(sharing, gpu, epochMs);
-        shown.setWithheldReplicas(replicas.withheld(uuid));
+        shown.setWithheldReplicas(withheld.getOrDefault(uuid, 0));
         state.containerLimits().stream()
             .filter(limit -> limit.uuid().equals(uuid))
             .forEach(limit -> shown.addLimits(limit(limit)));

@@ -1,5 +1,7 @@
 package dev.tranche.nodeplugin.gpu;
 
+import static java.util.stream.Collectors.toMap;
+
 import dev.tranche.api.GpuPart;
 import dev.tranche.api.ReplicaId;
 import dev.tranche.nodeplugin.config.Config;
@@ -134,13 +136,19 @@ public record NodeReplicas(
 
   /** Returns a copy in which every GPU that is not among these is unhealthy. */
   public NodeReplicas healthyOnly(Set<String> uuids) {
+    if (uuids.containsAll(sharing.keySet())) {
+      return this;
+    }
     return new NodeReplicas(
         config, sharing, byResource.stream().map(r -> r.healthyOnly(uuids)).toList());
   }
 
-  /** Returns how many replicas of one GPU are withheld. */
-  public int withheld(String uuid) {
-    return count(r -> r.stage() == Stage.WITHHELD && r.gpu().uuid().equals(uuid));
+  /** Returns how many replicas are withheld, by the uuid of their GPU. */
+  public Map<String, Integer> withheld() {
+    return byResource.stream()
+        .flatMap(r -> r.all().stream())
+        .filter(r -> r.stage() == Stage.WITHHELD)
+        .collect(toMap(r -> r.gpu().uuid(), r -> 1, Integer::sum));
   }
 
   public int count(Predicate<Replica> which) {

@@ -65,6 +65,10 @@ class NodeReplicasTest {
     return Holding.newBuilder().setResource(resource).addAllDeviceIds(List.of(ids)).build();
   }
 
+  private static int withheld(NodeReplicas replicas) {
+    return replicas.withheld().getOrDefault("GPU-0", 0);
+  }
+
   private static List<String> ids(NodeReplicas replicas, Stage stage) {
     return replicas.byResource().stream()
         .flatMap(r -> r.all().stream())
@@ -77,17 +81,17 @@ class NodeReplicasTest {
   void withheld_isWhatHeldReplicasOfAnEarlierConfigTakeOfEachGpu() {
     hold(sharing(GPU, 10), "GPU-0::7", "GPU-0::8", "GPU-0::9");
     NodeReplicas four = make(sharing(GPU, 4), sharing(GPU, 4));
-    assertThat(four.withheld("GPU-0")).isEqualTo(2);
-    assertThat(four.withheld("GPU-1")).isZero();
+    assertThat(withheld(four)).isEqualTo(2);
+    assertThat(four.withheld().get("GPU-1")).isNull();
     // All three as tenths of ten, of which nothing is withheld.
-    assertThat(make(sharing(GPU, 10), sharing(GPU, 10)).withheld("GPU-0")).isZero();
+    assertThat(withheld(make(sharing(GPU, 10), sharing(GPU, 10)))).isZero();
   }
 
   @Test
   void withheld_ofFinerReplicas_isTheRestOfACoarserOne() {
     hold(sharing(GPU, 4), "GPU-0::0");
     NodeReplicas ten = make(sharing(GPU, 10), sharing(GPU, 10));
-    assertThat(ten.withheld("GPU-0")).isEqualTo(3);
+    assertThat(withheld(ten)).isEqualTo(3);
     // It is an id of both configs, but not the same part of the GPU.
     assertThat(ids(ten, Stage.RETIRED)).containsExactly("GPU-0::0");
     assertThat(ids(ten, Stage.OFFERED))
@@ -180,11 +184,11 @@ class NodeReplicasTest {
     String[] ids = ids(ten);
     hold(ten, Arrays.copyOf(ids, 7));
     NodeReplicas replicas = make(three);
-    assertThat(replicas.withheld("GPU-0")).isEqualTo(3);
+    assertThat(withheld(replicas)).isEqualTo(3);
     // What the kubelet frees at once must not be given as a third, while four tenths run.
     assertThat(replicas.byResource().getFirst().gpuOf("GPU-0::0")).isEmpty();
     hold(three, Arrays.copyOfRange(ids, 3, 7));
-    assertThat(make(three).withheld("GPU-0")).isEqualTo(2);
+    assertThat(withheld(make(three))).isEqualTo(2);
     assertThat(ids(make(three), Stage.OFFERED)).containsExactly("GPU-0::0");
   }
 
@@ -278,7 +282,7 @@ class NodeReplicasTest {
     held.update(List.of(), true, four, nowMs);
     assertThat(held.update(List.of(before.toBuilder().setPod("after").build()), true, four, nowMs))
         .isTrue();
-    assertThat(make(sharing(GPU, 10)).withheld("GPU-0")).isEqualTo(3);
+    assertThat(withheld(make(sharing(GPU, 10)))).isEqualTo(3);
   }
 
   @Test
@@ -291,10 +295,10 @@ class NodeReplicasTest {
     }
     // Nor does that time count afterwards.
     assertThat(held.update(List.of(), true, ten, nowMs)).isFalse();
-    assertThat(make(sharing(GPU, 10)).withheld("GPU-0")).isEqualTo(10);
+    assertThat(withheld(make(sharing(GPU, 10)))).isEqualTo(10);
     nowMs += HeldReplicas.FREE_AFTER_MS;
     assertThat(held.update(List.of(), true, ten, nowMs)).isTrue();
-    assertThat(make(sharing(GPU, 10)).withheld("GPU-0")).isZero();
+    assertThat(withheld(make(sharing(GPU, 10)))).isZero();
   }
 
   @Test
@@ -306,7 +310,7 @@ class NodeReplicasTest {
     // What an Allocate has changed is published with the next List.
     assertThat(held.update(List.of(statefulSets), true, four, nowMs)).isTrue();
     assertThat(held.update(List.of(statefulSets), true, four, nowMs)).isFalse();
-    assertThat(make(sharing(GPU, 10)).withheld("GPU-0")).isEqualTo(3);
+    assertThat(withheld(make(sharing(GPU, 10)))).isEqualTo(3);
   }
 
   @Test
@@ -317,7 +321,7 @@ class NodeReplicasTest {
         replicas(byUuid(sharing(GPU, 4))), List.of("GPU-0::2"), "", OptionalLong.empty());
     Holding after = before.toBuilder().setPod("after").build();
     held.update(List.of(after), true, byUuid(sharing(GPU, 5)), nowMs);
-    assertThat(make(sharing(GPU, 10)).withheld("GPU-0")).isEqualTo(3);
+    assertThat(withheld(make(sharing(GPU, 10)))).isEqualTo(3);
   }
 
   @Test
@@ -371,7 +375,7 @@ class NodeReplicasTest {
     assertThat(ids(eighths, Stage.OFFERED))
         .as("an id that the kubelet has")
         .containsExactly("GPU-0::8");
-    assertThat(eighths.withheld("GPU-0")).isEqualTo(7);
+    assertThat(withheld(eighths)).isEqualTo(7);
     hold(ten, new Holding[0]);
     assertThat(held.all()).isEmpty();
   }
@@ -381,9 +385,9 @@ class NodeReplicasTest {
   void replicasOfTwoPods_ofAnEarlierConfig_areHeldByBoth() {
     hold(sharing(GPU, 10), tenths("p"), tenths("q"));
     NodeReplicas five = make(sharing(GPU, 5));
-    assertThat(five.withheld("GPU-0")).as("six tenths are three fifths").isEqualTo(3);
+    assertThat(withheld(five)).as("six tenths are three fifths").isEqualTo(3);
     assertThat(ids(five, Stage.RETIRED)).containsExactly("GPU-0::0", "GPU-0::1", "GPU-0::2");
-    assertThat(make(sharing(GPU, 10)).withheld("GPU-0")).as("they have ids").isZero();
+    assertThat(withheld(make(sharing(GPU, 10)))).as("they have ids").isZero();
   }
 
   @Test
@@ -395,13 +399,13 @@ class NodeReplicasTest {
     // The kubelet lists pods in any order.
     hold(four, tenths("q"), quarter, tenths("p"));
     hold(four, quarter, tenths("p"), tenths("q"));
-    assertThat(make(sharing(GPU, 20)).withheld("GPU-0")).as("6 of 10, 1 of 4").isEqualTo(12 + 5);
+    assertThat(withheld(make(sharing(GPU, 20)))).as("6 of 10, 1 of 4").isEqualTo(12 + 5);
     byte[] kept = HeldFile.content(held.all());
     held = new HeldReplicas();
     held.restore(HeldFile.parse(kept));
-    assertThat(make(sharing(GPU, 20)).withheld("GPU-0")).as("after a restart").isEqualTo(12 + 5);
+    assertThat(withheld(make(sharing(GPU, 20)))).as("after a restart").isEqualTo(12 + 5);
     hold(four, quarter, tenths("q"));
-    assertThat(make(sharing(GPU, 20)).withheld("GPU-0")).as("one has ended").isEqualTo(6 + 5);
+    assertThat(withheld(make(sharing(GPU, 20)))).as("one has ended").isEqualTo(6 + 5);
   }
 
   @Test
@@ -411,18 +415,18 @@ class NodeReplicasTest {
     held.update(List.of(tenths("p")), true, five, nowMs);
     nowMs += HeldReplicas.FREE_AFTER_MS - 1;
     held.update(List.of(tenths("p")), true, five, nowMs);
-    assertThat(make(sharing(GPU, 5)).withheld("GPU-0")).isEqualTo(3);
+    assertThat(withheld(make(sharing(GPU, 5)))).isEqualTo(3);
     nowMs++;
     assertThat(held.update(List.of(tenths("p")), true, five, nowMs)).isTrue();
-    assertThat(make(sharing(GPU, 5)).withheld("GPU-0")).isEqualTo(2);
+    assertThat(withheld(make(sharing(GPU, 5)))).isEqualTo(2);
   }
 
   @Test
   void containersOfOnePod_holdAReplicaOnce() {
     Holding main = tenths("p").toBuilder().setContainer("main").build();
     hold(sharing(GPU, 10), main, main.toBuilder().setContainer("second").build());
-    assertThat(make(sharing(GPU, 10)).withheld("GPU-0")).isZero();
-    assertThat(make(sharing(GPU, 5)).withheld("GPU-0")).isEqualTo(2);
+    assertThat(withheld(make(sharing(GPU, 10)))).isZero();
+    assertThat(withheld(make(sharing(GPU, 5)))).isEqualTo(2);
     assertThat(held.duplicates()).isZero();
   }
 
