@@ -16,6 +16,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.function.LongSupplier;
 
 /** Samples one GPU after the other. Confined to the thread that calls NVML. */
@@ -33,8 +34,8 @@ final class GpuSampler {
   private final Map<String, Long> eccErrors = new HashMap<>();
   // By uuid: failed samples in a row.
   private final Map<String, Integer> failedSamples = new HashMap<>();
-  // Why the last of them has failed.
-  private String why = "";
+  // By uuid: why the load of a GPU that answers cannot be read.
+  private final Map<String, String> unreadable = new TreeMap<>();
 
   GpuSampler(HealthOptions options, UsageReader usage, LongSupplier clockMs, GpuFailures failures) {
     this.options = options;
@@ -47,22 +48,18 @@ final class GpuSampler {
   void retain(Set<String> known, Set<String> present) {
     eccErrors.keySet().retainAll(known);
     failedSamples.keySet().retainAll(present);
+    unreadable.keySet().retainAll(present);
   }
 
   /** Returns the GPUs that answer, but not with their load. */
-  Optional<NodeProblem> problem(List<GpuStatus> gpus) {
-    List<String> unreadable =
-        gpus.stream()
-            .filter(gpu -> gpu.health().answers())
-            .map(gpu -> gpu.info().uuid())
-            .filter(uuid -> failedSamples.getOrDefault(uuid, 0) >= FAILED_SAMPLES_MAX)
-            .toList();
+  Optional<NodeProblem> problem() {
     return NodeProblem.of(
         NodeProblem.Reason.GPU_LOAD_UNREADABLE,
         unreadable.size(),
         () ->
             "the load of %s cannot be read, so placement there uses only grants: %s"
-                .formatted(String.join(", ", unreadable), why));
+                .formatted(
+                    String.join(", ", unreadable.keySet()), unreadable.values().iterator().next()));
   }
 
   /**
@@ -75,6 +72,7 @@ final class GpuSampler {
     try {
       GpuReading reading = read(session, gpu.info());
       failedSamples.remove(gpu.info().uuid());
+      unreadable.remove(gpu.info().uuid());
       // Before the errors are counted: it may fail, and they would then count as known.
       List<ContainerUse> uses = uses(session, gpu.info(), reading);
       Load load = Load.next(gpu.load(), reading, nowMs);
@@ -87,10 +85,12 @@ final class GpuSampler {
           load,
           uses);
     } catch (RuntimeException e) {
-      String reason = failures.reason(gpu.info().uuid(), e);
-      return e instanceof NvmlException nvml && nvml.lost()
-          ? gpu.asLost(reason)
-          : afterFailedSample(session, gpu, nowMs, reason);
+      String why = failures.reason(gpu.info().uuid(), e);
+      if (e instanceof NvmlException nvml && nvml.lost()) {
+        unreadable.remove(gpu.info().uuid());
+        return gpu.asLost(why);
+      }
+      return afterFailedSample(session, gpu, nowMs, why);
     }
   }
 
@@ -110,18 +110,23 @@ final class GpuSampler {
     };
   }
 
-  private GpuStatus afterFailedSample(Nvml session, GpuStatus gpu, long nowMs, String reason) {
+  private GpuStatus afterFailedSample(Nvml session, GpuStatus gpu, long nowMs, String why) {
     int failed = failedSamples.merge(gpu.info().uuid(), 1, Integer::sum);
     if (failed < FAILED_SAMPLES_MAX) {
       // The last reading has its own time.
       return gpu;
     }
-    why = reason;
+    boolean answers = answers(session, gpu.info());
+    if (answers) {
+      unreadable.put(gpu.info().uuid(), why);
+    } else {
+      unreadable.remove(gpu.info().uuid());
+    }
     // An answer ends a loss, as a reading would: else a new driver would leave it lost for good.
     Health health =
-        answers(session, gpu.info())
+        answers
             ? gpu.health().afterAnswer(nowMs, options.quietMs())
-            : gpu.health().afterFailedProbe(reason);
+            : gpu.health().afterFailedProbe(why);
     return new GpuStatus(gpu.info(), health, null);
   }
 

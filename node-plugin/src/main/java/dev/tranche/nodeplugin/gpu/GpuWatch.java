@@ -125,7 +125,7 @@ public final class GpuWatch {
     return Stream.of(
             unidentifiedGpus(),
             errorWatch.problem(),
-            sampler.problem(gpus.all()),
+            sampler.problem(),
             usage.problem().map(why -> new NodeProblem(Reason.POD_NAMES_UNREADABLE, 1, why)))
         .flatMap(Optional::stream)
         .toList();
@@ -202,6 +202,7 @@ public final class GpuWatch {
     }
     gpus.replaceAll(gpu -> gpus.isPresent(gpu) ? sampler.sample(session, gpu) : gpu);
     errorWatch.retry(session);
+    usage.sampled();
   }
 
   /**

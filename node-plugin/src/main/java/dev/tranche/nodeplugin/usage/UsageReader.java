@@ -6,10 +6,12 @@ import dev.tranche.nodeplugin.nvml.GpuReading;
 import java.nio.file.Path;
 import java.util.Collection;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.function.LongSupplier;
 
 /**
@@ -33,6 +35,7 @@ public final class UsageReader {
   private final PodNames names;
   private final LongSupplier clockMs;
   private final Map<Integer, Owner> owners = new HashMap<>();
+  private final Set<Integer> seenPids = new HashSet<>();
 
   private record Owner(Optional<ContainerName> container, long readAtMs) {}
 
@@ -56,13 +59,10 @@ public final class UsageReader {
     if (processes.isEmpty()) {
       return List.of();
     }
-    long nowMs = clockMs.getAsLong();
-    owners.values().removeIf(owner -> nowMs - owner.readAtMs() >= OWNER_CACHE_MS);
     Map<ContainerName, ContainerUse> byContainer = new LinkedHashMap<>();
     for (GpuProcess process : processes) {
-      owners
-          .computeIfAbsent(process.pid(), pid -> new Owner(container(pid), nowMs))
-          .container()
+      seenPids.add(process.pid());
+      owner(process.pid())
           .map(who -> new ContainerUse(who, process.memoryUsedBytes(), process.smPercent()))
           .ifPresent(use -> byContainer.merge(use.container(), use, ContainerUse::plus));
     }
@@ -88,8 +88,16 @@ public final class UsageReader {
         .toList();
   }
 
-  private Optional<ContainerName> container(int pid) {
-    return mpsServer(pid) ? Optional.empty() : cgroup(pid).flatMap(names::of);
+  private Optional<ContainerName> owner(int pid) {
+    long nowMs = clockMs.getAsLong();
+    Owner known = owners.get(pid);
+    if (known != null && nowMs - known.readAtMs() < OWNER_CACHE_MS) {
+      return known.container();
+    }
+    Optional<ContainerName> container =
+        mpsServer(pid) ? Optional.empty() : cgroup(pid).flatMap(names::of);
+    owners.put(pid, new Owner(container, nowMs));
+    return container;
   }
 
   // Its pod is the control daemon's, which holds no replicas and would seem to overuse forever.
@@ -107,5 +115,11 @@ public final class UsageReader {
 
   private Path process(int pid) {
     return proc.resolve(Integer.toString(pid));
+  }
+
+  /** Called when every GPU has been sampled. Forgets processes that are on no GPU. */
+  public void sampled() {
+    owners.keySet().retainAll(seenPids);
+    seenPids.clear();
   }
 }

@@ -28,7 +28,7 @@ class GpuSamplerTest {
   }
 
   private void start() {
-    machine.listed.add(board);
+    machine.listed.addFirst(board);
     watch.open(machine);
     watch.sample();
   }
@@ -51,6 +51,28 @@ class GpuSamplerTest {
         .containsExactly(NodeProblem.Reason.GPU_LOAD_UNREADABLE);
     nowMs += 60_000;
     assertThat(watch.restartNeeded()).isFalse();
+  }
+
+  @Test
+  void gpusThatDoNotAnswer_areNotAmongThoseWithoutLoad() throws InterruptedException {
+    Board faulty = machine.list("GPU-b");
+    Board silent = machine.list("GPU-c");
+    start();
+    machine.raise(faulty, 48);
+    watch.awaitError(1);
+    board.state = State.LOAD_DENIED;
+    faulty.state = State.WITHOUT_HANDLE;
+    silent.state = State.WITHOUT_HANDLE;
+    for (int i = 0; i < GpuSampler.FAILED_SAMPLES_MAX; i++) {
+      watch.sample();
+    }
+    assertThat(watch.gpus().get(1).health()).isInstanceOf(Health.Faulty.class);
+    assertThat(watch.state().problems())
+        .filteredOn(problem -> problem.reason() == NodeProblem.Reason.GPU_LOAD_UNREADABLE)
+        .extracting(NodeProblem::sentence)
+        .containsExactly(
+            "the load of GPU-a cannot be read, so placement there uses only grants:"
+                + " Insufficient Permissions");
   }
 
   @Test

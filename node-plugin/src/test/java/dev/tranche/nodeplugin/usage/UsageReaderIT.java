@@ -81,6 +81,18 @@ class UsageReaderIT {
         .containsExactly(new ContainerUse(new ContainerName("ns", "late", "fb12fb12fb12"), 10, 0));
   }
 
+  /** Else a container could have its memory counted as another's. */
+  @Test
+  void pidThatLeftTheGpus_mayBeAnothersProcess_atItsReturn() throws IOException {
+    List<GpuProcess> processes = List.of(new GpuProcess(7, 100, 10));
+    GpuReading reading = new GpuReading(300, 70, 3);
+    assertThat(usage.of(processes, reading)).hasSize(1);
+    usage.sampled();
+    usage.sampled();
+    process(7, "0::/system.slice/gdm.service");
+    assertThat(usage.of(processes, reading)).isEmpty();
+  }
+
   /** A process chooses its arguments, and shows as many as it likes. */
   @Test
   void argumentsOfGigabytes_areNotRead() throws IOException {
