@@ -258,7 +258,7 @@ public final class Reflector<T extends WatchedObject> implements AutoCloseable {
         "?watch=true&allowWatchBookmarks=true&timeoutSeconds=%d&resourceVersion=%s"
             .formatted(seconds, from);
     var watching = new Watching(from);
-    CompletableFuture<WebSocket> opening =
+    WebSocket.Builder builder =
         client
             .getHttpClient()
             .newWebSocketBuilder()
@@ -266,8 +266,8 @@ public final class Reflector<T extends WatchedObject> implements AutoCloseable {
             .header("Accept", "application/json")
             // The API server's WebSocket handshake requires an Origin, with any value.
             .header("Origin", client.getMasterUrl().toString())
-            .connectTimeout(CALL_S_MAX, TimeUnit.SECONDS)
-            .buildAsync(watching);
+            .connectTimeout(CALL_S_MAX, TimeUnit.SECONDS);
+    CompletableFuture<WebSocket> opening = ApiClient.open(builder, watching);
     WebSocket socket;
     try {
       socket = opening.get(CALL_S_MAX, TimeUnit.SECONDS);

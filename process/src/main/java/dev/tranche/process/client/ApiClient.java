@@ -8,6 +8,7 @@ import io.fabric8.kubernetes.client.RequestConfig;
 import io.fabric8.kubernetes.client.RequestConfigBuilder;
 import io.fabric8.kubernetes.client.http.HttpRequest;
 import io.fabric8.kubernetes.client.http.StandardHttpClient;
+import io.fabric8.kubernetes.client.http.WebSocket;
 import io.fabric8.kubernetes.client.utils.KubernetesSerialization;
 import io.fabric8.kubernetes.client.vertx5.Vertx5HttpClientFactory;
 import io.vertx.core.Vertx;
@@ -17,7 +18,9 @@ import io.vertx.core.http.WebSocketClientOptions;
 import io.vertx.ext.web.client.WebClientOptions;
 import java.net.URI;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
 
 /** Creates clients of the API server. */
 public final class ApiClient {
@@ -55,6 +58,17 @@ public final class ApiClient {
   }
 
   /**
+   * Opens a WebSocket on the event loop. The client sets its handlers after the socket is open, and
+   * elsewhere that may be too late for the first message.
+   */
+  public static CompletableFuture<WebSocket> open(
+      WebSocket.Builder socket, WebSocket.Listener listener) {
+    return CompletableFuture.supplyAsync(
+            () -> socket.buildAsync(listener), Transport::runOnEventLoop)
+        .thenCompose(Function.identity());
+  }
+
+  /**
    * Registers only the kinds that a process reads. Otherwise the client would load the classes of
    * every Kubernetes kind, some tens of megabytes.
    */
@@ -70,6 +84,8 @@ public final class ApiClient {
     return new KubernetesClientBuilder()
         .withKubernetesSerialization(serialization)
         .withHttpClientFactory(new Transport())
+        // Informers, too, open their watches there: see open(WebSocket.Builder, ...).
+        .withTaskExecutor(Transport::runOnEventLoop)
         .build();
   }
 
@@ -97,6 +113,10 @@ public final class ApiClient {
 
     public Transport() {
       super(VERTX);
+    }
+
+    private static void runOnEventLoop(Runnable task) {
+      VERTX.runOnContext(v -> task.run());
     }
 
     @Override

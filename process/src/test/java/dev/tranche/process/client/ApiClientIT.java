@@ -11,10 +11,15 @@ import io.fabric8.kubernetes.client.KubernetesClient;
 import io.fabric8.kubernetes.client.KubernetesClientBuilder;
 import io.fabric8.kubernetes.client.dsl.base.PatchContext;
 import io.fabric8.kubernetes.client.dsl.base.PatchType;
+import io.fabric8.kubernetes.client.http.BasicBuilder;
 import io.fabric8.kubernetes.client.http.HttpClient;
+import io.fabric8.kubernetes.client.http.HttpRequest;
 import io.fabric8.kubernetes.client.http.HttpResponse;
+import io.fabric8.kubernetes.client.http.Interceptor;
 import io.fabric8.kubernetes.client.http.WebSocket;
 import io.fabric8.kubernetes.client.http.WebSocketHandshakeException;
+import io.fabric8.kubernetes.client.impl.BaseClient;
+import io.vertx.core.Context;
 import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
 import io.vertx.core.buffer.Buffer;
@@ -30,6 +35,7 @@ import java.net.URI;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.Base64;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.LinkedBlockingQueue;
@@ -230,7 +236,8 @@ final class ApiClientIT {
   }
 
   private WebSocket watch(String path, Heard heard) throws Exception {
-    return client.newWebSocketBuilder().uri(uri(path)).buildAsync(heard).get(30, TimeUnit.SECONDS);
+    return ApiClient.open(client.newWebSocketBuilder().uri(uri(path)), heard)
+        .get(30, TimeUnit.SECONDS);
   }
 
   @Test
@@ -251,6 +258,38 @@ final class ApiClientIT {
     watch.request();
     assertThat(heard.next()).isEqualTo("closed 1000 over");
     assertThat(watch.send(ByteBuffer.allocate(1))).isFalse();
+  }
+
+  /** Elsewhere, the first message could come before the client has set its handlers. */
+  @Test
+  void webSocket_isOpenedOnTheEventLoop() throws Exception {
+    var onEventLoop = new CompletableFuture<Boolean>();
+    var builder = new ApiClient.Transport().newBuilder(config);
+    builder.addOrReplaceInterceptor(
+        "thread",
+        new Interceptor() {
+          @Override
+          public void before(BasicBuilder call, HttpRequest request, Interceptor.RequestTags tags) {
+            onEventLoop.complete(Context.isOnEventLoopThread());
+          }
+        });
+    try (HttpClient observed = builder.build()) {
+      var socket = observed.newWebSocketBuilder().uri(uri("/watch"));
+      ApiClient.open(socket, new Heard()).get(30, TimeUnit.SECONDS);
+    }
+    assertThat(onEventLoop).isCompletedWithValue(true);
+  }
+
+  /** Of informers, which open their watches there. */
+  @Test
+  void tasksOfTheClient_runOnTheEventLoop() throws Exception {
+    var onEventLoop = new CompletableFuture<Boolean>();
+    try (var api = ApiClient.open(ApiClient.serialization(List.of()))) {
+      api.adapt(BaseClient.class)
+          .getExecutor()
+          .execute(() -> onEventLoop.complete(Context.isOnEventLoopThread()));
+      assertThat(onEventLoop.get(30, TimeUnit.SECONDS)).isTrue();
+    }
   }
 
   @Test

@@ -28,6 +28,8 @@ public final class ClusterWatch implements AutoCloseable {
   /** Nodes in one page of a list, so that few lie in memory with all their fields. */
   private static final long PAGE_NODES = 50;
 
+  private static final int CALL_MS = 10_000;
+
   private final GpuNodeStore store;
   private final SharedIndexInformer<Node> nodes;
   private final @Nullable SharedIndexInformer<RuntimeClass> runtimeClass;
@@ -52,8 +54,10 @@ public final class ClusterWatch implements AutoCloseable {
       InstantSource clock) {
     this.clock = clock;
     store = new GpuNodeStore(gpuResources, failures, this::nodesListed, clock);
+    // Informers retry by themselves.
+    KubernetesClient calls = ApiClient.withoutRetries(client, CALL_MS);
     nodes =
-        client
+        calls
             .nodes()
             .withLimit(PAGE_NODES)
             .runnableInformer(0)
@@ -62,7 +66,7 @@ public final class ClusterWatch implements AutoCloseable {
     runtimeClass =
         runtimeClassName.isEmpty()
             ? null
-            : client
+            : calls
                 .resources(RuntimeClass.class)
                 .withName(runtimeClassName)
                 .runnableInformer(0)
