@@ -191,7 +191,7 @@ function NamedCell({ tile }: { tile: Tile }) {
   );
 }
 
-const cellOf = (event: Event) => (event.target as HTMLElement).closest<HTMLElement>(".cell");
+const cellOf = (event: Event) => (event.target as HTMLElement).closest<HTMLElement>("[data-key]");
 
 function open(event: Event) {
   const key = cellOf(event)?.dataset["key"];
@@ -218,7 +218,7 @@ const hovering = {
 
 /** Moves the focus among GPUs, the map's cells or the table's links. */
 export function arrows(event: KeyboardEvent) {
-  const here = (event.target as HTMLElement).closest<HTMLElement>("[data-key]");
+  const here = cellOf(event);
   if (!here || !event.key.startsWith("Arrow")) return;
   event.preventDefault();
   const all = [...document.querySelectorAll<HTMLElement>("[data-key]")];

@@ -2,7 +2,7 @@ package dev.tranche.webhook;
 
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 
-import com.sun.management.ThreadMXBean;
+import dev.tranche.process.Heap;
 import dev.tranche.webhook.events.AdmissionEvents;
 import dev.tranche.webhook.guard.Guard;
 import dev.tranche.webhook.guard.GuardMode;
@@ -19,7 +19,6 @@ import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.io.BufferedInputStream;
 import java.io.DataInputStream;
 import java.io.IOException;
-import java.lang.management.ManagementFactory;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
@@ -42,7 +41,6 @@ final class HostileReviews {
 
   private static final long ALLOCATED_PER_BYTE = 12;
 
-  private final ThreadMXBean thread = (ThreadMXBean) ManagementFactory.getThreadMXBean();
   private final List<ReviewHandler> entries = new ArrayList<>();
   private long worstPerByte;
   private double worstMsPerMb;
@@ -109,11 +107,11 @@ final class HostileReviews {
 
   private void review(byte[] body) {
     for (ReviewHandler entry : entries) {
-      long before = thread.getCurrentThreadAllocatedBytes();
+      long before = Heap.allocatedBytes();
       long startNanos = System.nanoTime();
       entry.review(body);
       double tookMs = (System.nanoTime() - startNanos) / 1e6;
-      long allocated = thread.getCurrentThreadAllocatedBytes() - before;
+      long allocated = Heap.allocatedBytes() - before;
       String what =
           "%s: %d bytes: %s"
               .formatted(entry.getClass().getSimpleName(), body.length, beginning(body));

@@ -51,16 +51,12 @@ class VerifyGpuIT {
     return libraries().resolve("libnvidia-ml.so.1");
   }
 
-  private static void make(String name, Path out, String... variables) throws Exception {
-    List<String> command =
-        new ArrayList<>(
-            List.of("make", "-s", "-C", Path.of(name).toAbsolutePath().toString(), "OUT=" + out));
-    command.addAll(List.of(variables));
-    assertThat(new ProcessBuilder(command).inheritIO().start().waitFor()).isZero();
+  private static void make(String name, Path out, String... variables) throws IOException {
+    Shell.run("make -s -C %s OUT=%s %s".formatted(name, out, String.join(" ", variables))).orFail();
   }
 
   private void driver(String without, String... state) throws Exception {
-    make("fakenvml", libraries(), "WITHOUT=" + without);
+    make("fakenvml", libraries(), "WITHOUT='%s'".formatted(without));
     Files.write(library().resolveSibling("gpus.state"), List.of(state));
     for (String node : List.of("nvidiactl", "nvidia-uvm", "nvidia-uvm-tools", "nvidia0")) {
       Path dev = Files.createDirectories(folder.resolve("dev"));

@@ -39,7 +39,7 @@ public final class PodRules {
    * @param schedulerName the scheduler that the webhook sets, besides the cluster's default one
    */
   public static Controller unshared(String schedulerName, MistakeEvents events) {
-    Set<String> schedulers = Set.copyOf(List.of("", "default-scheduler", schedulerName));
+    Set<String> schedulers = schedulers(schedulerName);
     return onSight(
         PodMistake.UNSHARED,
         pod ->
@@ -50,6 +50,11 @@ public final class PodRules {
                         "this pod requests a share of a GPU (%s) but has none: it did not pass Tranche's webhook, so the annotation was not converted to a request. Recreate the pod; for a Deployment, use kubectl rollout restart."
                             .formatted(Printable.value(annotation))),
         events);
+  }
+
+  /** Returns the schedulers of pods that the webhook changes; none stands for the default one. */
+  static Set<String> schedulers(String schedulerName) {
+    return Set.copyOf(List.of("", "default-scheduler", schedulerName));
   }
 
   /**

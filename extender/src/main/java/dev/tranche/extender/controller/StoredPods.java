@@ -12,7 +12,6 @@ import dev.tranche.process.loop.Loop;
 import io.fabric8.kubernetes.api.model.Pod;
 import io.fabric8.kubernetes.client.KubernetesClient;
 import io.vertx.core.Future;
-import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
@@ -79,7 +78,7 @@ public final class StoredPods {
           .formatted(key, Names.GPU_FRACTION, Names.GPU_MEMORY);
     }
     String scheduler = pod.getSpec().getSchedulerName();
-    return List.of("default-scheduler", schedulerName).contains(scheduler)
+    return PodRules.schedulers(schedulerName).contains(scheduler)
         ? "it has %s but no request of a GPU, so it did not pass Tranche's webhook; recreate it, or use kubectl rollout restart"
             .formatted(key)
         : "its schedulerName is %s, and Tranche gives %s to no pod of another scheduler; remove schedulerName and recreate it"

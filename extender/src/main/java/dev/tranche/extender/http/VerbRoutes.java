@@ -232,11 +232,7 @@ public final class VerbRoutes {
     if (body.length > READ_HERE_BYTES_MAX) {
       return vertx.executeBlocking(() -> reading.apply(body), false).map(Objects::requireNonNull);
     }
-    try {
-      return Future.succeededFuture(reading.apply(body));
-    } catch (RuntimeException unreadable) {
-      return Future.failedFuture(unreadable);
-    }
+    return Future.future(read -> read.complete(reading.apply(body)));
   }
 
   private static Answer error(@Nullable String sentence) {

@@ -32,14 +32,19 @@ public final class NominatedPods {
 
   private final SchedulingCore core;
   private final Ledger ledger;
+  private final Consumer<Event> state;
   private final Turn turn;
 
   /** By uid, in the order in which they were first seen. */
   private final Map<String, Nominee> nominees = new LinkedHashMap<>();
 
-  public NominatedPods(SchedulingCore core) {
+  /**
+   * @param state applies what follows from a plan
+   */
+  NominatedPods(SchedulingCore core, Consumer<Event> state) {
     this.core = core;
     this.ledger = core.ledger;
+    this.state = state;
     this.turn = new Turn(core.clockMs);
   }
 
@@ -66,7 +71,7 @@ public final class NominatedPods {
   }
 
   /** Nominated pods that are not bound yet. */
-  public int size() {
+  int size() {
     return nominees.size();
   }
 
@@ -108,10 +113,8 @@ public final class NominatedPods {
   /**
    * Holds GPUs for nominated pods, if possible; called before other pods are placed. This takes one
    * turn at most. Pods that it is too short for come first the next time.
-   *
-   * @param state applies what follows
    */
-  public void planAll(Consumer<Event> state) {
+  public void planAll() {
     if (nominees.isEmpty()) {
       return;
     }
@@ -120,7 +123,7 @@ public final class NominatedPods {
     try {
       for (Unplanned each : unplanned()) {
         Nominee nominee = each.nominee();
-        core.evaluator.onNode(nominee.node, () -> plan(each.pod(), nominee, state));
+        core.evaluator.onNode(nominee.node, () -> plan(each.pod(), nominee));
         nominee.turnMs = nowMs;
       }
     } catch (Turn.Over over) {
@@ -146,7 +149,7 @@ public final class NominatedPods {
         .toList();
   }
 
-  private void plan(PodFacts pod, Nominee nominee, Consumer<Event> state) {
+  private void plan(PodFacts pod, Nominee nominee) {
     String node = nominee.node;
     Optional<Hold> elsewhere = ledger.hold(pod.uid()).filter(hold -> !ledger.nominated(pod.uid()));
     if (elsewhere.filter(Hold::isTentative).isPresent()) {

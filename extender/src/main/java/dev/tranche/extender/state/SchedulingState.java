@@ -44,7 +44,7 @@ public final class SchedulingState {
       SchedulingCore core, NodePlugins nodes, ApiServer api, ExtenderMetrics metrics) {
     this.readiness = new ReadinessGate(core.ledger::allReported, core.clockMs);
     this.waiting = new UnschedulablePods(core, metrics);
-    this.nominees = new NominatedPods(core);
+    this.nominees = new NominatedPods(core, this::apply);
     this.waker = new PodWaker(core, readiness, waiting, api, metrics);
     this.core = core;
     this.nodes = nodes;

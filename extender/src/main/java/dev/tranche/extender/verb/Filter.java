@@ -230,7 +230,7 @@ public final class Filter {
       @Nullable Answer bound = bindUnderWay(pod, names);
       if (bound == null && !begun) {
         begun = true;
-        state.nominees.planAll(state::apply);
+        state.nominees.planAll();
         // Drops the pod's tentative hold: this decision, or another pod's, may need those replicas.
         state.apply(new Event.Release(pod.uid()));
       }

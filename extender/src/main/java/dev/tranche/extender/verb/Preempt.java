@@ -266,7 +266,7 @@ public final class Preempt {
         return new Answer.Undecided(unknown.get());
       }
       if (nodes == null) {
-        state.nominees.planAll(state::apply);
+        state.nominees.planAll();
         nodes = new ArrayDeque<>(leastHarmFirst());
       }
       lookAtAll(nodes);

@@ -72,13 +72,12 @@ final class WaitEventsTest {
         .isEqualTo("Full: it needs 0.4 of one GPU. Wait. gpu 0: 0.1 free");
     waits(MEMORY, WaitEvents.BETWEEN_MS * 3);
     assertThat(created).hasSize(2);
+    String page = Files.readString(Path.of("../docs/errors.md"));
     for (WaitReason reason : WaitReason.values()) {
-      assertThat(Files.readString(Path.of("../docs/errors.md")))
-          .contains("`" + reason.event() + "`", "`" + reason + "`");
+      assertThat(page).contains("`" + reason.event() + "`", "`" + reason + "`");
     }
     for (Reason refusal : Reason.values()) {
-      assertThat(Files.readString(Path.of("../docs/errors.md")))
-          .contains(WaitReason.valueOf(refusal.name()).sentence);
+      assertThat(page).contains(WaitReason.valueOf(refusal.name()).sentence);
     }
   }
 

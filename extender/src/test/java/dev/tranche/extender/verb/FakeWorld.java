@@ -35,7 +35,6 @@ import dev.tranche.extender.snapshot.PackedPolicy;
 import dev.tranche.extender.state.ApiServer;
 import dev.tranche.extender.state.NodePlugins;
 import dev.tranche.extender.state.NominatedPods;
-import dev.tranche.extender.state.PodWaker;
 import dev.tranche.extender.state.ReadinessGate;
 import dev.tranche.extender.state.SchedulingState;
 import dev.tranche.extender.state.UnschedulablePods;
@@ -122,7 +121,6 @@ public final class FakeWorld implements NodePlugins, ApiServer {
   public final Explanations explanations;
   public final Gangs gangs;
   public final ReadinessGate readiness;
-  public final PodWaker podWaker;
   public final SchedulingCore core;
   public final SchedulingState state;
 
@@ -157,7 +155,6 @@ public final class FakeWorld implements NodePlugins, ApiServer {
     this.readiness = state.readiness;
     this.waiting = state.waiting;
     this.nominees = state.nominees;
-    this.podWaker = state.waker;
   }
 
   /** One that has read neither pods nor nodes. */
@@ -180,7 +177,7 @@ public final class FakeWorld implements NodePlugins, ApiServer {
 
   public void tick() {
     state.tick();
-    podWaker.tick();
+    state.waker.tick();
   }
 
   /** So much time passes, and then comes a tick. */

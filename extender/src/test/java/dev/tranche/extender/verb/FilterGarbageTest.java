@@ -2,7 +2,6 @@ package dev.tranche.extender.verb;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import com.sun.management.ThreadMXBean;
 import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.ledger.PreemptionInfo;
@@ -10,7 +9,7 @@ import dev.tranche.extender.ledger.Timing;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.score.packing.HostRequest;
 import dev.tranche.extender.verb.FakeWorld.Gpu;
-import java.lang.management.ManagementFactory;
+import dev.tranche.process.Heap;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.IntStream;
@@ -26,8 +25,6 @@ final class FilterGarbageTest {
   /** The compiler needs a few hundred. */
   private static final int CALLS_MAX = 5_000;
 
-  private static final ThreadMXBean THREADS = (ThreadMXBean) ManagementFactory.getThreadMXBean();
-
   private final List<String> names = IntStream.range(0, NODES).mapToObj(i -> "n" + i).toList();
 
   @ParameterizedTest
@@ -38,9 +35,9 @@ final class FilterGarbageTest {
     long least = Long.MAX_VALUE;
     for (int i = 0; i < CALLS_MAX && least > BYTES_MAX; i++) {
       PodFacts pod = FakeWorld.pod("p" + i, 3);
-      long before = THREADS.getCurrentThreadAllocatedBytes();
+      long before = Heap.allocatedBytes();
       Filter.Answer answer = filter.filter(pod, names, false);
-      least = Math.min(least, THREADS.getCurrentThreadAllocatedBytes() - before);
+      least = Math.min(least, Heap.allocatedBytes() - before);
       assertThat(((Filter.Answer.Nodes) answer).nodes())
           .hasSize(outcome.equals("fits") ? NODES : 0);
       world.state.apply(new Event.Release(pod.uid()));

@@ -92,10 +92,11 @@ public final class HeldReplicas {
   private static Map<Key, Set<ContainerName>> holders(List<Holding> holdings) {
     Map<Key, Set<ContainerName>> holders = new HashMap<>();
     for (Holding holding : holdings) {
+      var container = ContainerName.of(holding);
       for (String id : holding.getDeviceIdsList()) {
         holders
             .computeIfAbsent(new Key(holding.getResource(), id), first -> new HashSet<>())
-            .add(ContainerName.of(holding));
+            .add(container);
       }
     }
     return holders;

@@ -9,12 +9,11 @@ import static dev.tranche.webhook.guard.Pods.pod;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import com.sun.management.ThreadMXBean;
+import dev.tranche.process.Heap;
 import dev.tranche.webhook.Reviews;
 import dev.tranche.webhook.guard.FindingOutcome.Outcome;
 import dev.tranche.webhook.pod.PodView;
 import io.fabric8.zjsonpatch.JsonPatch;
-import java.lang.management.ManagementFactory;
 import java.util.List;
 import java.util.Locale;
 import java.util.Set;
@@ -88,10 +87,9 @@ class GuardTest {
     JsonNode pod = pod("'containers':[" + "{},".repeat(containers - 1) + "{}]");
     GuardedPod large = created(pod);
     guard.judge(large, GuardMode.AUDIT);
-    var threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
-    long before = threads.getCurrentThreadAllocatedBytes();
+    long before = Heap.allocatedBytes();
     guard.judge(large, GuardMode.AUDIT);
-    assertThat((threads.getCurrentThreadAllocatedBytes() - before) / containers).isLessThan(500);
+    assertThat((Heap.allocatedBytes() - before) / containers).isLessThan(500);
   }
 
   @ParameterizedTest

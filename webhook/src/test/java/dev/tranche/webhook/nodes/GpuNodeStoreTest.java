@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.tranche.api.GrantedGpus;
 import dev.tranche.api.Taint;
+import dev.tranche.process.Heap;
 import dev.tranche.process.meters.Failures;
 import dev.tranche.webhook.PlainRequestsTest;
 import dev.tranche.webhook.Reviews;
@@ -161,13 +162,11 @@ class GpuNodeStoreTest {
   @Test
   void fiveThousandNodes_takeALittleMemory_andPodsAreSizedForThem() {
     listed = false;
-    System.gc();
-    long before = usedBytes();
+    long before = Heap.usedBytes();
     for (int i = 0; i < 5_000; i++) {
       store.put("node-" + i, full(i));
     }
-    System.gc();
-    assertThat(usedBytes() - before).isLessThan(12L << 20);
+    assertThat(Heap.usedBytes() - before).isLessThan(12L << 20);
     assertThat(store.size()).isEqualTo(4_000);
     MutationRules.Cluster cluster = Reviews.cluster(store.nodes().toList());
     assertThat(cluster.nodes()).hasSize(3_000);
@@ -187,10 +186,6 @@ class GpuNodeStoreTest {
       PodMutator mutator, MutationRules.Cluster cluster, String label, String value) {
     ObjectNode pod = Reviews.selecting(Reviews.plain(1), label, value);
     return Reviews.replicas(Reviews.apply(mutator.mutate(pod, cluster), pod));
-  }
-
-  private static long usedBytes() {
-    return Runtime.getRuntime().totalMemory() - Runtime.getRuntime().freeMemory();
   }
 
   /** Of five nodes, three are Tranche's, one is foreign, and one has no GPU. */

@@ -13,18 +13,19 @@ import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.stream.Stream;
 
 /**
  * All nodes as they are for a pod now.
  *
- * @param nodes all of them
  * @param usable those that the pod does not exclude
+ * @param others all others
  * @param fits of the usable nodes
  * @param excluded how many nodes each of the pod's fields excludes
  */
 public record NodesForPod(
-    List<NodeSnapshot> nodes,
     List<NodeSnapshot> usable,
+    List<NodeSnapshot> others,
     List<NodeFit> fits,
     Map<Exclusion, Integer> excluded) {
   /** The largest share that would fit now, and a node that it fits. */
@@ -38,17 +39,18 @@ public record NodesForPod(
       NodeFilter filter) {
     var excluded = new EnumMap<Exclusion, Integer>(Exclusion.class);
     var usable = new ArrayList<NodeSnapshot>(nodes.size());
+    var others = new ArrayList<NodeSnapshot>();
     for (NodeSnapshot node : nodes) {
-      filter
-          .excludes(node.node())
-          .ifPresentOrElse(why -> excluded.merge(why, 1, Integer::sum), () -> usable.add(node));
+      Optional<Exclusion> why = filter.excludes(node.node());
+      why.ifPresent(each -> excluded.merge(each, 1, Integer::sum));
+      (why.isEmpty() ? usable : others).add(node);
     }
-    return new NodesForPod(nodes, usable, evaluator.evaluate(pod, usable, policy), excluded);
+    return new NodesForPod(usable, others, evaluator.evaluate(pod, usable, policy), excluded);
   }
 
   /** Returns the fits of all nodes, with those that the pod excludes. */
   public List<NodeFit> everywhere(NodeEvaluator evaluator, PodFacts pod, Policy policy) {
-    return excluded.isEmpty() ? fits : evaluator.evaluate(pod, nodes, policy);
+    return Stream.concat(fits.stream(), evaluator.evaluate(pod, others, policy).stream()).toList();
   }
 
   public List<NodeFit> fitting() {

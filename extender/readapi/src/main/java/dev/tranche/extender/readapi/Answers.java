@@ -30,6 +30,7 @@ import io.vertx.core.buffer.Buffer;
 import java.lang.ref.SoftReference;
 import java.time.Instant;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.function.BiFunction;
@@ -220,10 +221,7 @@ final class Answers {
                 .compose(
                     plan ->
                         plan.isEmpty()
-                            ? sources
-                                .pods()
-                                .apply(key)
-                                .compose(pod -> Answer.refused(unknownPod(key, pod)))
+                            ? sources.pods().apply(key).compose(pod -> unknownPod(key, pod))
                             : explained(key, plan.get(), route.view())));
   }
 
@@ -266,11 +264,18 @@ final class Answers {
                     now -> new Answer.Found(sources.explain().answer(plan, known, now, view))));
   }
 
-  private static Problem unknownPod(String key, Optional<StoredPod> pod) {
-    String sentence =
-        pod.map(stored -> "is not Tranche's: " + stored.leftAlone().get())
-            .orElse("is not known: it was deleted, never existed, or requests no GPU");
-    return Problem.notFound("pod %s %s".formatted(key, sentence));
+  /** On a worker, since its owner may write many annotations. */
+  private Future<Answer> unknownPod(String key, Optional<StoredPod> pod) {
+    return vertx
+        .executeBlocking(
+            () -> {
+              String sentence =
+                  pod.map(stored -> "is not Tranche's: " + stored.leftAlone().get())
+                      .orElse("is not known: it was deleted, never existed, or requests no GPU");
+              return new Answer.Refused(Problem.notFound("pod %s %s".formatted(key, sentence)));
+            },
+            false)
+        .map(Objects::requireNonNull);
   }
 
   private static Future<Answer> withoutParameters(
