@@ -20,7 +20,6 @@ import java.net.URI;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Function;
 
 /** Creates clients of the API server. */
 public final class ApiClient {
@@ -63,9 +62,8 @@ public final class ApiClient {
    */
   public static CompletableFuture<WebSocket> open(
       WebSocket.Builder socket, WebSocket.Listener listener) {
-    return CompletableFuture.supplyAsync(
-            () -> socket.buildAsync(listener), Transport::runOnEventLoop)
-        .thenCompose(Function.identity());
+    return CompletableFuture.completedFuture(socket)
+        .thenComposeAsync(each -> each.buildAsync(listener), Transport::runOnEventLoop);
   }
 
   /**
