@@ -1,8 +1,5 @@
 package dev.tranche.nodeplugin;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
-import static java.util.stream.Collectors.toSet;
-
 import dev.tranche.api.node.Assignment;
 import dev.tranche.api.node.Holding;
 import dev.tranche.api.node.NodeDirective;
@@ -17,7 +14,6 @@ import dev.tranche.nodeplugin.gpu.NodeReplicas;
 import dev.tranche.nodeplugin.gpu.NvmlThread.WatchState;
 import dev.tranche.nodeplugin.gpu.Replica;
 import dev.tranche.nodeplugin.gpu.Replica.Stage;
-import dev.tranche.nodeplugin.gpu.SharingPlan;
 import dev.tranche.nodeplugin.kubelet.AssignmentFile;
 import dev.tranche.nodeplugin.kubelet.Assignments;
 import dev.tranche.nodeplugin.kubelet.Hardware;
@@ -27,11 +23,6 @@ import dev.tranche.nodeplugin.limit.ExpectedLimit;
 import dev.tranche.nodeplugin.limit.LimitGauges;
 import dev.tranche.nodeplugin.metrics.NodeMetrics;
 import dev.tranche.nodeplugin.mps.MpsAvailability;
-import dev.tranche.nodeplugin.mps.MpsPlan;
-import dev.tranche.nodeplugin.mps.MpsRoot;
-import dev.tranche.nodeplugin.mps.MpsStatus;
-import dev.tranche.nodeplugin.mps.MpsWatch;
-import dev.tranche.nodeplugin.mps.StatusFile;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
 import dev.tranche.nodeplugin.stream.Exchange;
 import dev.tranche.nodeplugin.stream.ReportStreams;
@@ -47,12 +38,10 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
-import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -74,29 +63,18 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
   private final Assignments assignments = new Assignments();
   private final StateKeeper assignmentKeeper;
   private final StateKeeper heldKeeper;
-  private final StateKeeper planKeeper;
   private final Kubelet kubelet;
   private final CdiKeeper cdi;
   private final Optional<ReportStreams> streams;
   private final ReportBuilder reports;
-  private final StatusFile mpsStatusFile;
-  private final MpsWatch mpsWatch;
-  private MpsStatus mpsStatus = new MpsStatus.None();
+  private final MpsKeeper mps;
   private final SampleEvents sampleEvents;
   private final ProblemEvents problems = new ProblemEvents(events, metrics);
+  private final ConfigApplier configs;
   private final Host host;
-  private String advertisedSummary = "";
-  // Written for the keeper of the MPS control daemons; null before the first. At the start it is
-  // that of an earlier run, if daemons serve it.
-  private @Nullable MpsPlan mpsPlan;
-  private String requestedConfig = "";
   private boolean draining;
-  // The newest config cannot even be read, so another one is in use.
-  private boolean newestUnreadable;
   // What the NVML thread has said last.
   private WatchState watch = WatchState.NONE;
-  // A refusal was reported, so its end must be reported too.
-  private boolean refusalReported;
 
   /** What the plugin asks of its process. Called on the event loop. */
   interface Host {
@@ -118,9 +96,9 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
     this.vertx = vertx;
     this.host = host;
     this.state = new PluginState(hardware);
+    this.configs = new ConfigApplier(state, events, metrics, host);
     this.assignmentKeeper = keeper(options, AssignmentFile.NAME, this::assignmentFile);
     this.heldKeeper = keeper(options, HeldFile.NAME, () -> HeldFile.content(state.held().all()));
-    this.planKeeper = keeper(options, MpsPlan.FILE, this::planFile);
     this.kubelet =
         new Kubelet(
             new KubeletParts(vertx, options, hardware, metrics, this),
@@ -135,8 +113,7 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
                 at ->
                     new ReportStreams(
                         new StreamParts(vertx, options, this, metrics), at, resolver));
-    this.mpsStatusFile = new StatusFile(new MpsRoot(options.mpsRootInContainer()));
-    this.mpsWatch = new MpsWatch(options.nodeName(), MonotonicClock::ms);
+    this.mps = new MpsKeeper(vertx, options, state, events, metrics);
     Overuse overuse = new Overuse(options.overuse());
     this.reports = new ReportBuilder(options.nodeName(), UUID.randomUUID().toString(), overuse);
     if (options.podMetrics()) {
@@ -211,22 +188,11 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
             AssignmentFile.parse(kept, System.currentTimeMillis())
                 .forEach(a -> assignments.receive(a, nowMs)));
     heldKeeper.load(kept -> state.held().restore(HeldFile.parse(kept)));
-    planKeeper.load(
-        kept -> {
-          MpsPlan earlier = MpsPlan.parse(new String(kept, UTF_8));
-          boolean serves =
-              mpsStatusFile.read() instanceof MpsStatus.Serving(var lines)
-                  && lines.equals(earlier.lines());
-          mpsPlan = serves ? earlier : null;
-        });
+    mps.load();
   }
 
   private StateKeeper keeper(Options options, String name, Supplier<byte[]> content) {
     return new StateKeeper(vertx, options.stateDir().resolve(name), metrics, content);
-  }
-
-  private byte[] planFile() {
-    return (mpsPlan == null ? MpsPlan.NONE : mpsPlan).text().getBytes(UTF_8);
   }
 
   private byte[] assignmentFile() {
@@ -241,7 +207,7 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
   /** Checks what no event reports. Must be called every second. */
   void tick() {
     failures.task("the expiry of assignments", this::expire);
-    failures.task("the check of MPS", this::checkMps);
+    failures.task("the check of MPS", () -> mps.check(this::publish));
     kubelet.check();
     failures.task("the report of problems", this::reportProblems);
     failures.task("the limits of containers", () -> host.expect(state.expectedLimits()));
@@ -255,20 +221,6 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
     problems.update(now, MonotonicClock.ms());
   }
 
-  private void checkMps() {
-    if (state.mps() instanceof MpsAvailability.NotNeeded) {
-      mpsStatus = new MpsStatus.None();
-      return;
-    }
-    vertx
-        .executeBlocking(mpsStatusFile::read, true)
-        .onSuccess(
-            status -> {
-              mpsStatus = status;
-              publish();
-            });
-  }
-
   private void expire() {
     if (assignments.expire(MonotonicClock.ms())) {
       LOG.warn("assignments expired that the kubelet never allocated");
@@ -280,7 +232,7 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
   void sampled(List<GpuStatus> gpus, WatchState nowWatched) {
     observe(nowWatched);
     List<GpuStatus> before = state.gpus();
-    state.gpus(gpus).ifPresent(this::applyPlan);
+    state.gpus(gpus).ifPresent(configs::apply);
     metrics.gpus(gpus);
     publish();
     // Last, since what is said about the GPUs must not keep their health from the kubelet.
@@ -310,68 +262,15 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
 
   /** Takes another config, or the reason why there is none. */
   void configured(Outcome outcome) {
-    switch (outcome) {
-      case Outcome.Refused refused -> {
-        newestUnreadable = true;
-        refused(refused.name(), refused.reason());
-      }
-      case Outcome.Usable usable -> applyConfig(usable);
-    }
+    configs.apply(outcome);
+    publish();
     sendReport();
   }
 
-  private void applyConfig(Outcome.Usable usable) {
-    usable.warnings().forEach(w -> LOG.warn("config {}: {}", usable.name(), w));
-    LOG.info("config {}: {}", usable.name(), usable.config());
-    requestedConfig = usable.name();
-    newestUnreadable = false;
-    state.config(usable).ifPresentOrElse(this::applyPlan, () -> state.configError(""));
-    publish();
-  }
-
-  /** Applies the plan for these GPUs of the latest config that can be read. */
-  private void applyPlan(SharingPlan plan) {
-    switch (plan) {
-      case SharingPlan.DoesNotFit misfit -> refused(requestedConfig, misfit.reason());
-      case SharingPlan.Fits fits -> {
-        fits.warnings().forEach(w -> LOG.warn("config {}: {}", requestedConfig, w));
-        LOG.info("config {} results in: {}", requestedConfig, fits.summary());
-        if (!newestUnreadable) {
-          host.configUsed();
-          state.configError("");
-        }
-        boolean recovered = refusalReported && !newestUnreadable;
-        boolean changed = !advertisedSummary.isEmpty() && !fits.summary().equals(advertisedSummary);
-        refusalReported &= newestUnreadable;
-        if (changed || recovered) {
-          events.node(
-              "ConfigUsed", describe(requestedConfig) + " is in use: " + fits.summary(), false);
-        }
-        advertisedSummary = fits.summary();
-      }
-    }
-  }
-
-  private void refused(String name, String reason) {
-    refusalReported = true;
-    state.configError(reason);
-    metrics.count("tranche.node.config.refusals", "Configs that could not be used.");
-    events.node(
-        "ConfigRefused",
-        "%s is refused, %s: %s"
-            .formatted(
-                describe(name),
-                state.configKnown() ? "the previous one stays in use" : "so no GPU is advertised",
-                reason),
-        true);
-  }
-
-  private static String describe(String config) {
-    return config.isEmpty() ? "the config" : "config " + config;
-  }
-
   private void publish() {
-    updateMps();
+    if (mps.update()) {
+      sendReport();
+    }
     if (!draining) {
       state.replicas().flatMap(this::withSpecs).ifPresent(kubelet::publish);
     }
@@ -381,43 +280,6 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
   private Optional<NodeReplicas> withSpecs(NodeReplicas replicas) {
     List<GpuInfo> gpus = state.gpus().stream().map(GpuStatus::info).toList();
     return cdi.gpusWithSpecs(replicas.config().allocate(), gpus).map(replicas::healthyOnly);
-  }
-
-  private void updateMps() {
-    boolean standAlone = streams.isEmpty();
-    state.mpsPlan(standAlone).ifPresent(this::planMps);
-    MpsAvailability before = state.mps();
-    MpsAvailability now = mpsWatch.update(state.requiredMps(standAlone), mpsStatus);
-    if (now.equals(before)) {
-      return;
-    }
-    state.mps(now);
-    if (!now.getClass().equals(before.getClass())) {
-      announce(now);
-    }
-    sendReport();
-  }
-
-  // A plan that only lacks a lost GPU would end the daemon, and all clients on the other GPUs.
-  private void planMps(MpsPlan now) {
-    Set<String> listed = state.gpus().stream().map(gpu -> gpu.info().uuid()).collect(toSet());
-    if (mpsPlan == null || !mpsPlan.covers(now, listed)) {
-      mpsPlan = now;
-      planKeeper.save();
-    }
-  }
-
-  private void announce(MpsAvailability now) {
-    switch (now) {
-      case MpsAvailability.Missing missing ->
-          events.node(
-              "MpsDaemonMissing", missing.reason() + "; its GPUs are advertised whole", true);
-      case MpsAvailability.Lost lost -> events.node("MpsDaemonLost", lost.reason(), true);
-      case MpsAvailability.Serving ignored ->
-          events.node("MpsDaemonServing", "the MPS control daemon serves the config", false);
-      case MpsAvailability.Awaited ignored -> LOG.info("waiting for the MPS control daemon");
-      case MpsAvailability.NotNeeded ignored -> {}
-    }
   }
 
   @Override
