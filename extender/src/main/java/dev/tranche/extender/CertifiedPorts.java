@@ -51,7 +51,8 @@ final class CertifiedPorts implements AutoCloseable {
     this.ports = ports;
     this.secret =
         new ObjectWatch<>(
-            client.secrets().inNamespace(namespace).withName(secretName),
+            client,
+            api -> api.secrets().inNamespace(namespace).withName(secretName),
             "Secret " + namespace + "/" + secretName,
             "no node can report",
             this::onSecret);

@@ -202,9 +202,9 @@ public final class Extender implements AutoCloseable {
                 metrics));
     readApi = readApi(inspections, new AccessReviewer(calls, metrics));
     apiService = new ApiServiceBundle(calls);
-    ports = new CertifiedPorts(config, calls, vertx, certifiedPorts());
+    ports = new CertifiedPorts(config, client, vertx, certifiedPorts());
 
-    listParts(calls, draNodes);
+    listParts(client, draNodes);
     StateGauges.register(metrics, core, state, streams);
   }
 

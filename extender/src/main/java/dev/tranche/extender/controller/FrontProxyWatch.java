@@ -20,11 +20,12 @@ public final class FrontProxyWatch {
   private FrontProxyWatch() {}
 
   /**
-   * @param onProxy called with what is published, on a thread of the client's
+   * @param onProxy called with what is published, on the client's event loop
    */
   public static ObjectWatch<ConfigMap> of(KubernetesClient client, Consumer<FrontProxy> onProxy) {
     return new ObjectWatch<>(
-        client.configMaps().inNamespace(NAMESPACE).withName(NAME),
+        client,
+        api -> api.configMaps().inNamespace(NAMESPACE).withName(NAME),
         "ConfigMap " + NAMESPACE + "/" + NAME,
         "the aggregated API stays closed",
         map -> read(map, onProxy));

@@ -13,6 +13,7 @@ import io.fabric8.kubernetes.api.model.Pod;
 import io.fabric8.kubernetes.client.KubernetesClient;
 import io.vertx.core.Future;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 
 /** Reads from the API server what is not kept of pods. For people's requests, one at a time. */
@@ -77,7 +78,7 @@ public final class StoredPods {
       return "its annotation %s requests no GPU; a share is %s or %s"
           .formatted(key, Names.GPU_FRACTION, Names.GPU_MEMORY);
     }
-    String scheduler = pod.getSpec().getSchedulerName();
+    String scheduler = Objects.requireNonNullElse(pod.getSpec().getSchedulerName(), "");
     return PodRules.schedulers(schedulerName).contains(scheduler)
         ? "it has %s but no request of a GPU, so it did not pass Tranche's webhook; recreate it, or use kubectl rollout restart"
             .formatted(key)

@@ -267,7 +267,7 @@ public final class Reflector<T extends WatchedObject> implements AutoCloseable {
             // The API server's WebSocket handshake requires an Origin, with any value.
             .header("Origin", client.getMasterUrl().toString())
             .connectTimeout(CALL_S_MAX, TimeUnit.SECONDS);
-    CompletableFuture<WebSocket> opening = ApiClient.open(builder, watching);
+    CompletableFuture<WebSocket> opening = ApiClient.openWebSocket(builder, watching);
     WebSocket socket;
     try {
       socket = opening.get(CALL_S_MAX, TimeUnit.SECONDS);

@@ -22,6 +22,7 @@ class LeftAloneTest {
     "tranch.dev/gpu-fraction,    default-scheduler, tranch.dev/gpu-fraction requests no GPU; a"
         + " share is tranche.dev/gpu-fraction",
     "tranche.dev/gpu-fraction,   tranche-scheduler, did not pass Tranche's webhook",
+    "tranche.dev/gpu-fraction,   ,                  did not pass Tranche's webhook",
     "tranche.dev/gpu-memory-limit, default-scheduler, gpu-memory-limit requests no GPU",
     "tranche.dev/gpus-served-by, default-scheduler, leaves it to nodes that Tranche does not serve",
     "note,                       default-scheduler, has no annotation of Tranche's",

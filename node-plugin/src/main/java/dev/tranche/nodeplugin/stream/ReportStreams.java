@@ -10,7 +10,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.concurrent.TimeUnit;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -122,10 +121,9 @@ public final class ReportStreams {
   /** Sends a last report, waits a bounded time until it is written, and ends all streams. */
   public Future<Void> drain() {
     stopped = true;
-    return Future.join(streams.values().stream().map(ReportStream::send).toList())
-        .timeout(DRAIN_LIMIT_MS, TimeUnit.MILLISECONDS)
+    Future<?> written = Future.join(streams.values().stream().map(ReportStream::send).toList());
+    return Future.any(written.otherwiseEmpty(), parts.vertx().timer(DRAIN_LIMIT_MS))
         .<Void>mapEmpty()
-        .otherwiseEmpty()
         .onComplete(done -> streams.values().forEach(ReportStream::stop));
   }
 }

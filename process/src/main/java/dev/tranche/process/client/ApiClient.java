@@ -2,6 +2,7 @@ package dev.tranche.process.client;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.fabric8.kubernetes.api.model.KubernetesResource;
+import io.fabric8.kubernetes.client.ConfigBuilder;
 import io.fabric8.kubernetes.client.KubernetesClient;
 import io.fabric8.kubernetes.client.KubernetesClientBuilder;
 import io.fabric8.kubernetes.client.RequestConfig;
@@ -9,6 +10,7 @@ import io.fabric8.kubernetes.client.RequestConfigBuilder;
 import io.fabric8.kubernetes.client.http.HttpRequest;
 import io.fabric8.kubernetes.client.http.StandardHttpClient;
 import io.fabric8.kubernetes.client.http.WebSocket;
+import io.fabric8.kubernetes.client.informers.SharedIndexInformer;
 import io.fabric8.kubernetes.client.utils.KubernetesSerialization;
 import io.fabric8.kubernetes.client.vertx5.Vertx5HttpClientFactory;
 import io.vertx.core.Vertx;
@@ -23,6 +25,9 @@ import java.util.concurrent.TimeUnit;
 
 /** Creates clients of the API server. */
 public final class ApiClient {
+  /** Of a watch that has ended, doubled a few times while it fails. */
+  private static final int RECONNECT_MS = 250;
+
   private ApiClient() {}
 
   /** Returns a client that sends each call only once, for callers that retry by themselves. */
@@ -31,6 +36,7 @@ public final class ApiClient {
         new RequestConfigBuilder()
             .withRequestTimeout(timeoutMs)
             .withRequestRetryBackoffLimit(0)
+            .withWatchReconnectInterval(RECONNECT_MS)
             .build();
     return client.newClient(config).adapt(KubernetesClient.class);
   }
@@ -60,10 +66,25 @@ public final class ApiClient {
    * Opens a WebSocket on the event loop. The client sets its handlers after the socket is open, and
    * elsewhere that may be too late for the first message.
    */
-  public static CompletableFuture<WebSocket> open(
+  public static CompletableFuture<WebSocket> openWebSocket(
       WebSocket.Builder socket, WebSocket.Listener listener) {
     return CompletableFuture.completedFuture(socket)
-        .thenComposeAsync(each -> each.buildAsync(listener), Transport::runOnEventLoop);
+        .thenComposeAsync(each -> each.buildAsync(listener), ApiClient::runOnEventLoop);
+  }
+
+  /**
+   * Starts an informer of a client from {@link #open}. It calls its handlers on the event loop:
+   * they must neither block nor wait for the API server, since all calls would wait for them.
+   */
+  public static void start(SharedIndexInformer<?> informer) {
+    runOnEventLoop(
+        () -> {
+          var _ = informer.start();
+        });
+  }
+
+  private static void runOnEventLoop(Runnable task) {
+    Transport.VERTX.runOnContext(v -> task.run());
   }
 
   /**
@@ -80,10 +101,11 @@ public final class ApiClient {
   /** Opens a client configured by the environment, the pod's service account or KUBECONFIG. */
   public static KubernetesClient open(KubernetesSerialization serialization) {
     return new KubernetesClientBuilder()
+        .withConfig(new ConfigBuilder().withWatchReconnectInterval(RECONNECT_MS).build())
         .withKubernetesSerialization(serialization)
         .withHttpClientFactory(new Transport())
-        // Informers, too, open their watches there: see open(WebSocket.Builder, ...).
-        .withTaskExecutor(Transport::runOnEventLoop)
+        // Informers open their watches there, as openWebSocket does.
+        .withTaskExecutor(ApiClient::runOnEventLoop)
         .build();
   }
 
@@ -111,10 +133,6 @@ public final class ApiClient {
 
     public Transport() {
       super(VERTX);
-    }
-
-    private static void runOnEventLoop(Runnable task) {
-      VERTX.runOnContext(v -> task.run());
     }
 
     @Override

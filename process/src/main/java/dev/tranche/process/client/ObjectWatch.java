@@ -1,10 +1,12 @@
 package dev.tranche.process.client;
 
 import io.fabric8.kubernetes.api.model.HasMetadata;
+import io.fabric8.kubernetes.client.KubernetesClient;
 import io.fabric8.kubernetes.client.dsl.Informable;
 import io.fabric8.kubernetes.client.informers.ResourceEventHandler;
 import io.fabric8.kubernetes.client.informers.SharedIndexInformer;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -12,17 +14,26 @@ import org.slf4j.LoggerFactory;
 public final class ObjectWatch<T extends HasMetadata> implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(ObjectWatch.class);
 
+  private static final int CALL_MS = 10_000;
+
   private final SharedIndexInformer<T> informer;
 
   /**
    * @param object its kind and name, for the log
    * @param consequence what does not work without it
-   * @param onObject called with each state of the object, on a thread of the client's
+   * @param onObject called with each state of the object, on the client's event loop: must not
+   *     block
    */
   public ObjectWatch(
-      Informable<T> informable, String object, String consequence, Consumer<T> onObject) {
+      KubernetesClient client,
+      Function<KubernetesClient, Informable<T>> informable,
+      String object,
+      String consequence,
+      Consumer<T> onObject) {
+    // The client's own retries would open the watch on another thread.
     this.informer =
         informable
+            .apply(ApiClient.withoutRetries(client, CALL_MS))
             .runnableInformer(0)
             .addEventHandler(
                 new ResourceEventHandler<>() {
@@ -53,7 +64,7 @@ public final class ObjectWatch<T extends HasMetadata> implements AutoCloseable {
   }
 
   public void start() {
-    var _ = informer.start();
+    ApiClient.start(informer);
   }
 
   @Override

@@ -236,7 +236,7 @@ final class ApiClientIT {
   }
 
   private WebSocket watch(String path, Heard heard) throws Exception {
-    return ApiClient.open(client.newWebSocketBuilder().uri(uri(path)), heard)
+    return ApiClient.openWebSocket(client.newWebSocketBuilder().uri(uri(path)), heard)
         .get(30, TimeUnit.SECONDS);
   }
 
@@ -275,7 +275,7 @@ final class ApiClientIT {
         });
     try (HttpClient observed = builder.build()) {
       var socket = observed.newWebSocketBuilder().uri(uri("/watch"));
-      ApiClient.open(socket, new Heard()).get(30, TimeUnit.SECONDS);
+      ApiClient.openWebSocket(socket, new Heard()).get(30, TimeUnit.SECONDS);
     }
     assertThat(onEventLoop).isCompletedWithValue(true);
   }

@@ -87,7 +87,7 @@ public final class ClusterWatch implements AutoCloseable {
   }
 
   public void start() {
-    informers().forEach(SharedIndexInformer::start);
+    informers().forEach(ApiClient::start);
   }
 
   /** What has not been listed yet, a sentence. */

@@ -58,7 +58,8 @@ public final class CertificateController implements AutoCloseable {
     this.onFailure = onFailure;
     this.configuration =
         new ObjectWatch<>(
-            store.configuration(),
+            client,
+            api -> new TlsStore(api, config).configuration(),
             "MutatingWebhookConfiguration " + config.name(),
             "the API server sends no reviews",
             changed::offer);

@@ -144,8 +144,7 @@ final class Endpoint implements Handler<HttpServerRequest> {
   /** Only what has arrived as a whole takes a place: a body may be sent slowly, or never. */
   private void answerOnceRead(HttpServerRequest request, Route route, long deadline) {
     var body = new PostedBody(bodyBytes, BODY_BYTES_MAX);
-    body.read(request)
-        .timeout(answeredMsMax, TimeUnit.MILLISECONDS)
+    onLoop(body.read(request).timeout(answeredMsMax, TimeUnit.MILLISECONDS))
         .compose(
             read ->
                 sendUnlessOver(
