@@ -18,14 +18,13 @@ import java.util.TreeSet;
 import java.util.regex.Pattern;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** The binding against the simulated library. */
-class JnaNvmlIT {
+class JnaNvmlIT extends WithNvml {
   private static final Set<String> REQUIRED =
       Set.of(
           "nvmlInit_v2",
@@ -36,13 +35,6 @@ class JnaNvmlIT {
           "nvmlDeviceGetUUID",
           "nvmlDeviceGetName",
           "nvmlDeviceGetMinorNumber");
-
-  private FakeNvml fake;
-
-  @BeforeEach
-  void compile() throws Exception {
-    fake = FakeNvml.compiled();
-  }
 
   @Test
   void boundFunctions_areThoseOfTheSimulatedLibrary() throws Exception {
@@ -72,20 +64,18 @@ class JnaNvmlIT {
 
   @Test
   void info_andReading_areTheStateFiles() throws Exception {
-    fake.state(
+    open(
         gpu(0, "sm=37 used_mib=1024 minor=3 pci=00000000:3B:00.0"),
         "process gpu=0 pid=7 used_mib=512",
         "process gpu=0 pid=8 used_mib=512");
-    try (Nvml nvml = JnaNvml.open(fake.root())) {
-      assertThat(nvml.count()).isEqualTo(1);
-      GpuInfo info = nvml.info(0);
-      assertThat(info.uuid()).isEqualTo("GPU-0");
-      assertThat(info.model()).isEqualTo("Tesla T4");
-      assertThat(info.minor()).isEqualTo(3);
-      assertThat(info.memoryTotalBytes()).isEqualTo(15360L << 20);
-      assertThat(info.memoryReservedBytes()).isEqualTo(450L << 20);
-      assertThat(nvml.read(0)).isEqualTo(new GpuReading(1024L << 20, 37, 2));
-    }
+    assertThat(nvml.count()).isEqualTo(1);
+    GpuInfo info = nvml.info(0);
+    assertThat(info.uuid()).isEqualTo("GPU-0");
+    assertThat(info.model()).isEqualTo("Tesla T4");
+    assertThat(info.minor()).isEqualTo(3);
+    assertThat(info.memoryTotalBytes()).isEqualTo(15360L << 20);
+    assertThat(info.memoryReservedBytes()).isEqualTo(450L << 20);
+    assertThat(nvml.read(0)).isEqualTo(new GpuReading(1024L << 20, 37, 2));
   }
 
   @Test
@@ -97,72 +87,62 @@ class JnaNvmlIT {
 
   @Test
   void computeCapability_isTheStateFiles() throws Exception {
-    fake.state(gpu(0, "cc=6.1"));
-    try (Nvml nvml = JnaNvml.open(fake.root())) {
-      assertThat(nvml.info(0).computeMajor()).isEqualTo(6);
-    }
+    open(gpu(0, "cc=6.1"));
+    assertThat(nvml.info(0).computeMajor()).isEqualTo(6);
   }
 
   @Test
   void computeMode_isTheOneSet() throws Exception {
-    fake.state(gpu(0, ""));
     fake.computeMode(0, AdminNvml.COMPUTE_MODE_DEFAULT);
-    try (AdminNvml nvml = JnaNvml.open(fake.root())) {
-      nvml.computeMode(0, AdminNvml.COMPUTE_MODE_EXCLUSIVE_PROCESS);
-      assertThat(nvml.computeMode(0)).isEqualTo(AdminNvml.COMPUTE_MODE_EXCLUSIVE_PROCESS);
-      assertThat(fake.computeMode(0)).isEqualTo(3);
-      assertThatThrownBy(() -> nvml.computeMode(0, 9)).isInstanceOf(NvmlException.class);
-      nvml.computeMode(0, AdminNvml.COMPUTE_MODE_DEFAULT);
-    }
+    open(gpu(0, ""));
+    nvml.computeMode(0, AdminNvml.COMPUTE_MODE_EXCLUSIVE_PROCESS);
+    assertThat(nvml.computeMode(0)).isEqualTo(AdminNvml.COMPUTE_MODE_EXCLUSIVE_PROCESS);
+    assertThat(fake.computeMode(0)).isEqualTo(3);
+    assertThatThrownBy(() -> nvml.computeMode(0, 9)).isInstanceOf(NvmlException.class);
+    nvml.computeMode(0, AdminNvml.COMPUTE_MODE_DEFAULT);
   }
 
   @Test
   void xid_isToldOnce() throws Exception {
-    fake.state(gpu(0, ""));
-    try (Nvml nvml = JnaNvml.open(fake.root())) {
-      assertThat(nvml.watch(0)).isTrue();
-      fake.state(gpu(0, ""), "xid gpu=0 code=79 seq=1");
-      assertThat(nvml.awaitEvent(0)).contains(new GpuEvent(0, 79));
-      assertThat(nvml.awaitEvent(0)).isEqualTo(Optional.empty());
-    }
+    open(gpu(0, ""));
+    assertThat(nvml.watch(0)).isTrue();
+    fake.state(gpu(0, ""), "xid gpu=0 code=79 seq=1");
+    assertThat(nvml.awaitEvent(0)).contains(new GpuEvent(0, 79));
+    assertThat(nvml.awaitEvent(0)).isEqualTo(Optional.empty());
   }
 
   @Test
   void migDevices_areTheStateFiles() throws Exception {
-    fake.state(
+    open(
         gpu(0, ""),
         "gpu index=1 uuid=GPU-1 model=A100 memory_mib=40536 minor=3 mig=1",
         "mig gpu=1 index=0 uuid=MIG-0 profile=1g.5gb gi=7 ci=0 memory_mib=4864 used_mib=12",
         "mig gpu=1 index=3 uuid=MIG-3 profile=1c.2g.10gb gi=3 ci=1 memory_mib=9856",
         "process gpu=1 mig=0 pid=7 used_mib=12");
-    try (Nvml nvml = JnaNvml.open(fake.root())) {
-      assertThat(nvml.migDevices(nvml.info(0))).isEmpty();
-      assertThat(nvml.info(1).mig()).isEqualTo(Mig.ON);
-      List<GpuInfo> migDevices = nvml.migDevices(nvml.info(1));
-      assertThat(migDevices).extracting(GpuInfo::number).containsExactly("1:0", "1:3");
-      assertThat(migDevices).extracting(GpuInfo::uuid).containsExactly("MIG-0", "MIG-3");
-      assertThat(migDevices).extracting(GpuInfo::minor).containsOnly(3);
-      assertThat(migDevices.get(1).migDevice())
-          .contains(new Mig.Device(3, "GPU-1", "1c.2g.10gb", 3, 1, List.of()));
-      assertThat(nvml.readMig(1, 0)).isEqualTo(new GpuReading(12L << 20, 100, 1));
-      assertThat(nvml.readMig(1, 3)).isEqualTo(new GpuReading(0, 0, 0));
-      assertThatThrownBy(() -> nvml.readMig(1, 1)).hasMessage("MIG device 1:1 is gone");
-    }
+    assertThat(nvml.migDevices(nvml.info(0))).isEmpty();
+    assertThat(nvml.info(1).mig()).isEqualTo(Mig.ON);
+    List<GpuInfo> migDevices = nvml.migDevices(nvml.info(1));
+    assertThat(migDevices).extracting(GpuInfo::number).containsExactly("1:0", "1:3");
+    assertThat(migDevices).extracting(GpuInfo::uuid).containsExactly("MIG-0", "MIG-3");
+    assertThat(migDevices).extracting(GpuInfo::minor).containsOnly(3);
+    assertThat(migDevices.get(1).migDevice())
+        .contains(new Mig.Device(3, "GPU-1", "1c.2g.10gb", 3, 1, List.of()));
+    assertThat(nvml.readMig(1, 0)).isEqualTo(new GpuReading(12L << 20, 100, 1));
+    assertThat(nvml.readMig(1, 3)).isEqualTo(new GpuReading(0, 0, 0));
+    assertThatThrownBy(() -> nvml.readMig(1, 1)).hasMessage("MIG device 1:1 is gone");
   }
 
   @Test
   void migDeviceWithoutAKnownProfile_isLeftOut_andTold() throws Exception {
-    fake.state(
+    open(
         MIG_GPU,
         "mig gpu=0 index=0 uuid=MIG-0 profile=1g.new gi=7 ci=0 memory_mib=4864",
         "mig gpu=0 index=1 uuid=MIG-1 profile=1g.5gb gi=8 ci=0 memory_mib=4864");
-    try (Nvml nvml = JnaNvml.open(fake.root())) {
-      List<String> leftOut = new ArrayList<>();
-      assertThat(nvml.migDevices(nvml.info(0), leftOut::add))
-          .extracting(GpuInfo::uuid)
-          .containsExactly("MIG-1");
-      assertThat(leftOut).singleElement().asString().contains("MIG 1g.new");
-    }
+    List<String> leftOut = new ArrayList<>();
+    assertThat(nvml.migDevices(nvml.info(0), leftOut::add))
+        .extracting(GpuInfo::uuid)
+        .containsExactly("MIG-1");
+    assertThat(leftOut).singleElement().asString().contains("MIG 1g.new");
   }
 
   private static final String MIG_GPU = "gpu index=0 uuid=GPU-0 memory_mib=40960 mig=1";
@@ -171,69 +151,60 @@ class JnaNvmlIT {
 
   @Test
   void migWithoutPrivileges_isSaidWithAdvice_andEventsOfInstancesStayAway() throws Exception {
-    fake.state("driver privileges=none", MIG_GPU, MIG_DEVICE);
-    try (Nvml nvml = JnaNvml.open(fake.root())) {
-      assertThatThrownBy(() -> nvml.info(0))
-          .hasMessageContaining("NVML code 4")
-          .hasMessageContaining("SYS_ADMIN")
-          .hasMessageContaining("NVIDIA_MIG_MONITOR_DEVICES");
-      assertThat(nvml.readMig(0, 0).memoryUsedBytes()).isZero();
-      assertThat(nvml.watch(0)).isTrue();
-      fake.state(
-          "driver privileges=none",
-          MIG_GPU,
-          MIG_DEVICE,
-          "xid gpu=0 code=94 seq=1 gi=1 ci=0",
-          "xid gpu=0 code=48 seq=2");
-      assertThat(nvml.awaitEvent(0)).contains(new GpuEvent(0, 48));
-      assertThat(nvml.awaitEvent(0)).isEmpty();
-    }
+    open("driver privileges=none", MIG_GPU, MIG_DEVICE);
+    assertThatThrownBy(() -> nvml.info(0))
+        .hasMessageContaining("NVML code 4")
+        .hasMessageContaining("SYS_ADMIN")
+        .hasMessageContaining("NVIDIA_MIG_MONITOR_DEVICES");
+    assertThat(nvml.readMig(0, 0).memoryUsedBytes()).isZero();
+    assertThat(nvml.watch(0)).isTrue();
+    fake.state(
+        "driver privileges=none",
+        MIG_GPU,
+        MIG_DEVICE,
+        "xid gpu=0 code=94 seq=1 gi=1 ci=0",
+        "xid gpu=0 code=48 seq=2");
+    assertThat(nvml.awaitEvent(0)).contains(new GpuEvent(0, 48));
+    assertThat(nvml.awaitEvent(0)).isEmpty();
   }
 
   @Test
   void migWithPrivileges_answersByTheCapabilitiesOfTheCaller() throws Exception {
-    fake.state("driver privileges=caller", MIG_GPU, MIG_DEVICE);
     String effective =
         Files.readAllLines(Path.of("/proc/self/status")).stream()
             .filter(line -> line.startsWith("CapEff:"))
             .findFirst()
             .orElseThrow();
     boolean sysAdmin = (Long.parseUnsignedLong(effective.substring(7).strip(), 16) >> 21 & 1) == 1;
-    try (Nvml nvml = JnaNvml.open(fake.root())) {
-      if (sysAdmin) {
-        assertThat(nvml.info(0).memoryTotalBytes()).isEqualTo(40960L << 20);
-      } else {
-        assertThatThrownBy(() -> nvml.info(0)).hasMessageContaining("NVML code 4");
-      }
+    open("driver privileges=caller", MIG_GPU, MIG_DEVICE);
+    if (sysAdmin) {
+      assertThat(nvml.info(0).memoryTotalBytes()).isEqualTo(40960L << 20);
+    } else {
+      assertThatThrownBy(() -> nvml.info(0)).hasMessageContaining("NVML code 4");
     }
   }
 
   @Test
   void eccEvent_isThatOfItsXid_andAMigDeviceIsNamed() throws Exception {
-    fake.state(gpu(0, ""));
-    try (Nvml nvml = JnaNvml.open(fake.root())) {
-      nvml.watch(0);
-      fake.state(gpu(0, ""), "ecc gpu=0 seq=1", "xid gpu=0 code=43 seq=2 gi=1 ci=0");
-      assertThat(nvml.awaitEvent(0)).contains(new GpuEvent(0, GpuEvent.DOUBLE_BIT_ECC));
-      assertThat(nvml.awaitEvent(0)).contains(new GpuEvent(0, 43, 1, 0));
-    }
+    open(gpu(0, ""));
+    nvml.watch(0);
+    fake.state(gpu(0, ""), "ecc gpu=0 seq=1", "xid gpu=0 code=43 seq=2 gi=1 ci=0");
+    assertThat(nvml.awaitEvent(0)).contains(new GpuEvent(0, GpuEvent.DOUBLE_BIT_ECC));
+    assertThat(nvml.awaitEvent(0)).contains(new GpuEvent(0, 43, 1, 0));
   }
 
   @Test
   void sensors_areRead_andAMissingOneIsUnknown() throws Exception {
-    fake.state(
-        gpu(0, "temperature_c=61 power_mw=68000 throttle=0x4 ecc_uncorrected=3"), gpu(1, ""));
-    try (Nvml nvml = JnaNvml.open(fake.root())) {
-      assertThat(nvml.read(0)).isEqualTo(new GpuReading(0, 0, 0, 61, 68_000, 4, 3, Gpm.UNKNOWN));
-      assertThat(nvml.read(1)).isEqualTo(new GpuReading(0, 0, 0));
-    }
+    open(gpu(0, "temperature_c=61 power_mw=68000 throttle=0x4 ecc_uncorrected=3"), gpu(1, ""));
+    assertThat(nvml.read(0)).isEqualTo(new GpuReading(0, 0, 0, 61, 68_000, 4, 3, Gpm.UNKNOWN));
+    assertThat(nvml.read(1)).isEqualTo(new GpuReading(0, 0, 0));
   }
 
   /** Drivers 535.54 to 535.86 tell of a process in a longer struct. */
   @ParameterizedTest
   @ValueSource(ints = {24, 32})
   void processes_areThoseOfTheGpu_inEveryListAndStruct(int structBytes) throws Exception {
-    fake.state(
+    open(
         "driver version=535.54.03 process_bytes=" + structBytes,
         gpu(0, ""),
         gpu(1, ""),
@@ -243,60 +214,52 @@ class JnaNvmlIT {
         "process gpu=0 pid=8 used_mib=64 graphics=1",
         "process gpu=0 pid=10 used_mib=32 mps=1",
         "process gpu=1 pid=9 used_mib=1");
-    try (Nvml nvml = JnaNvml.open(fake.root())) {
-      assertThat(nvml.processes(0))
-          .containsExactlyInAnyOrder(
-              new GpuProcess(7, 512L << 20, 30),
-              new GpuProcess(6, 16L << 20, 0),
-              new GpuProcess(5, 8L << 20, 0),
-              new GpuProcess(8, 64L << 20, 0),
-              new GpuProcess(10, 32L << 20, 0));
-    }
+    assertThat(nvml.processes(0))
+        .containsExactlyInAnyOrder(
+            new GpuProcess(7, 512L << 20, 30),
+            new GpuProcess(6, 16L << 20, 0),
+            new GpuProcess(5, 8L << 20, 0),
+            new GpuProcess(8, 64L << 20, 0),
+            new GpuProcess(10, 32L << 20, 0));
   }
 
   @Test
   void useOfARealProcess_isItsGpus_untilItEnds() throws Exception {
     Process sleep = new ProcessBuilder("sleep", "60").start();
-    fake.state(
+    open(
         gpu(0, "used_mib=64 sm=80"),
         "process gpu=0 pid=%d used_mib=512 sm=30 real=1".formatted(sleep.pid()));
-    try (Nvml nvml = JnaNvml.open(fake.root())) {
-      assertThat(nvml.read(0)).isEqualTo(new GpuReading(576L << 20, 100, 1));
-      sleep.destroyForcibly().waitFor();
-      assertThat(nvml.read(0)).isEqualTo(new GpuReading(64L << 20, 80, 0));
-      assertThat(nvml.processes(0)).isEmpty();
-    }
+    assertThat(nvml.read(0)).isEqualTo(new GpuReading(576L << 20, 100, 1));
+    sleep.destroyForcibly().waitFor();
+    assertThat(nvml.read(0)).isEqualTo(new GpuReading(64L << 20, 80, 0));
+    assertThat(nvml.processes(0)).isEmpty();
   }
 
   @Test
   void processes_ofAMigDevice_areItsOwn() throws Exception {
-    fake.state(
+    open(
         gpu(0, "mig=1"),
         "mig gpu=0 index=0 uuid=MIG-a profile=1g.5gb gi=7 ci=0 memory_mib=4864 used_mib=600",
         "mig gpu=0 index=1 uuid=MIG-b profile=1g.5gb gi=8 ci=0 memory_mib=4864 used_mib=1",
         "process gpu=0 mig=0 pid=7 used_mib=512",
         "process gpu=0 mig=0 pid=8 used_mib=64",
         "process gpu=0 mig=1 pid=9 used_mib=1");
-    try (Nvml nvml = JnaNvml.open(fake.root())) {
-      assertThat(nvml.migProcesses(0, 0))
-          .containsExactlyInAnyOrder(
-              new GpuProcess(7, 512L << 20, 50), new GpuProcess(8, 64L << 20, 50));
-      assertThat(nvml.migProcesses(0, 1)).containsExactly(new GpuProcess(9, 1L << 20, 100));
-    }
+    assertThat(nvml.migProcesses(0, 0))
+        .containsExactlyInAnyOrder(
+            new GpuProcess(7, 512L << 20, 50), new GpuProcess(8, 64L << 20, 50));
+    assertThat(nvml.migProcesses(0, 1)).containsExactly(new GpuProcess(9, 1L << 20, 100));
   }
 
   @Test
   void links_areTheStateFiles() throws Exception {
-    fake.state(
+    open(
         gpu(0, "nvlink=1,1,2 switch=0 node=0"),
         gpu(1, "nvlink=0,0 switch=0 node=0"),
         gpu(2, "nvlink=0 node=0"),
         gpu(3, "node=1"));
-    try (Nvml nvml = JnaNvml.open(fake.root())) {
-      assertThat(nvml.link(0, 1)).isEqualTo(new GpuLink(2, 10));
-      assertThat(nvml.link(2, 0)).isEqualTo(new GpuLink(1, GpuLink.ONE_NODE));
-      assertThat(nvml.link(3, 0)).isEqualTo(new GpuLink(0, GpuLink.SYSTEM));
-    }
+    assertThat(nvml.link(0, 1)).isEqualTo(new GpuLink(2, 10));
+    assertThat(nvml.link(2, 0)).isEqualTo(new GpuLink(1, GpuLink.ONE_NODE));
+    assertThat(nvml.link(3, 0)).isEqualTo(new GpuLink(0, GpuLink.SYSTEM));
   }
 
   @Test
@@ -305,11 +268,9 @@ class JnaNvmlIT {
     for (int i = 0; i < 3; i++) {
       assertThatThrownBy(() -> JnaNvml.open(fake.root())).isInstanceOf(NvmlException.class);
     }
-    fake.state(gpu(0, ""));
-    JnaNvml.open(fake.root()).close();
-    try (Nvml again = JnaNvml.open(fake.root())) {
-      assertThat(again.count()).isEqualTo(1);
-    }
+    open(gpu(0, ""));
+    open(gpu(0, ""));
+    assertThat(nvml.count()).isEqualTo(1);
   }
 
   @Test
@@ -325,12 +286,10 @@ class JnaNvmlIT {
 
   @Test
   void lostGpu_isSaidToBeLost() throws Exception {
-    fake.state(gpu(0, "lost=1"));
-    try (Nvml nvml = JnaNvml.open(fake.root())) {
-      assertThatThrownBy(() -> nvml.read(0))
-          .isInstanceOfSatisfying(NvmlException.class, e -> assertThat(e.lost()).isTrue())
-          .hasMessageContaining("GPU is lost");
-    }
+    open(gpu(0, "lost=1"));
+    assertThatThrownBy(() -> nvml.read(0))
+        .isInstanceOfSatisfying(NvmlException.class, e -> assertThat(e.lost()).isTrue())
+        .hasMessageContaining("GPU is lost");
   }
 
   @Test
@@ -363,38 +322,32 @@ class JnaNvmlIT {
 
   @Test
   void gpuWithoutMemoryOfItsOwn_isTold_withUnknownMemory() throws Exception {
-    fake.state(
+    open(
         gpu(0, "sm=37"),
         answer("nvmlDeviceGetMemoryInfo_v2", NOT_SUPPORTED),
         answer("nvmlDeviceGetMemoryInfo", NOT_SUPPORTED));
-    try (Nvml nvml = JnaNvml.open(fake.root())) {
-      assertThat(nvml.info(0).memoryTotalBytes()).isZero();
-      assertThat(nvml.info(0).memoryReservedBytes()).isZero();
-      assertThat(nvml.read(0)).isEqualTo(new GpuReading(GpuReading.UNKNOWN, 37, 0));
-    }
+    assertThat(nvml.info(0).memoryTotalBytes()).isZero();
+    assertThat(nvml.info(0).memoryReservedBytes()).isZero();
+    assertThat(nvml.read(0)).isEqualTo(new GpuReading(GpuReading.UNKNOWN, 37, 0));
   }
 
   @Test
   void gpuThatSharesTheSystemsMemory_hasAllOfIt_andItsUseIsUnknown() throws Exception {
-    fake.state(
+    GpuMemory system = GpuMemory.ofSystem(Path.of("/proc/meminfo"));
+    assertThat(system.totalBytes()).isPositive();
+    open(
         gpu(0, "addressing=ats sm=37"),
         answer("nvmlDeviceGetMemoryInfo_v2", NOT_SUPPORTED),
         answer("nvmlDeviceGetMemoryInfo", NOT_SUPPORTED));
-    GpuMemory system = GpuMemory.ofSystem(Path.of("/proc/meminfo"));
-    assertThat(system.totalBytes()).isPositive();
-    try (Nvml nvml = JnaNvml.open(fake.root())) {
-      assertThat(nvml.info(0).memoryTotalBytes()).isEqualTo(system.totalBytes());
-      assertThat(nvml.info(0).memoryReservedBytes()).isZero();
-      assertThat(nvml.read(0).memoryUsedBytes()).isEqualTo(GpuReading.UNKNOWN);
-    }
+    assertThat(nvml.info(0).memoryTotalBytes()).isEqualTo(system.totalBytes());
+    assertThat(nvml.info(0).memoryReservedBytes()).isZero();
+    assertThat(nvml.read(0).memoryUsedBytes()).isEqualTo(GpuReading.UNKNOWN);
   }
 
   @Test
   void memoryOfItsOwn_counts_alsoOfAGpuThatAddressesTheSystems() throws Exception {
-    fake.state(gpu(0, "addressing=ats used_mib=10"));
-    try (Nvml nvml = JnaNvml.open(fake.root())) {
-      assertThat(nvml.info(0).memoryTotalBytes()).isEqualTo(15360L << 20);
-    }
+    open(gpu(0, "addressing=ats used_mib=10"));
+    assertThat(nvml.info(0).memoryTotalBytes()).isEqualTo(15360L << 20);
   }
 
   @Test
@@ -412,95 +365,79 @@ class JnaNvmlIT {
 
   @Test
   void memory_isTheFirstVersions_whereThereIsNoSecond() throws Exception {
-    fake.state(gpu(0, "used_mib=10"), "answer function=nvmlDeviceGetMemoryInfo_v2 missing=1");
-    try (Nvml nvml = JnaNvml.open(fake.root())) {
-      assertThat(nvml.info(0).memoryTotalBytes()).isEqualTo(15360L << 20);
-      assertThat(nvml.read(0).memoryUsedBytes()).isEqualTo(460L << 20);
-    }
+    open(gpu(0, "used_mib=10"), "answer function=nvmlDeviceGetMemoryInfo_v2 missing=1");
+    assertThat(nvml.info(0).memoryTotalBytes()).isEqualTo(15360L << 20);
+    assertThat(nvml.read(0).memoryUsedBytes()).isEqualTo(460L << 20);
   }
 
   @Test
   void utilizationThatIsNotSupported_keepsTheMemory() throws Exception {
-    fake.state(
+    open(
         gpu(0, "used_mib=10"),
         gpu(1, "used_mib=10"),
         "process gpu=1 pid=7 used_mib=10",
         answer("nvmlDeviceGetUtilizationRates", NOT_SUPPORTED));
-    try (Nvml nvml = JnaNvml.open(fake.root())) {
-      assertThat(nvml.read(0)).isEqualTo(new GpuReading(10L << 20, 0, 0));
-      assertThat(nvml.read(1)).isEqualTo(new GpuReading(10L << 20, 100, 1));
-    }
+    assertThat(nvml.read(0)).isEqualTo(new GpuReading(10L << 20, 0, 0));
+    assertThat(nvml.read(1)).isEqualTo(new GpuReading(10L << 20, 100, 1));
   }
 
   @Test
   void xidOfAGpuThatGivesNoHandle_isThatGpus() throws Exception {
-    fake.state(gpu(0, ""), gpu(1, ""), gpu(2, ""));
-    try (Nvml nvml = JnaNvml.open(fake.root())) {
-      for (int index = 0; index < 3; index++) {
-        assertThat(nvml.watch(index)).isTrue();
-      }
-      fake.state(gpu(0, ""), gpu(1, "lost=1"), gpu(2, ""), "xid gpu=1 code=79 seq=1");
-      assertThat(nvml.awaitEvent(0)).contains(new GpuEvent(1, 79));
+    open(gpu(0, ""), gpu(1, ""), gpu(2, ""));
+    for (int index = 0; index < 3; index++) {
+      assertThat(nvml.watch(index)).isTrue();
     }
+    fake.state(gpu(0, ""), gpu(1, "lost=1"), gpu(2, ""), "xid gpu=1 code=79 seq=1");
+    assertThat(nvml.awaitEvent(0)).contains(new GpuEvent(1, 79));
   }
 
   @Test
   void lostGpu_endsTheWaitOfItsSet_untilTheOthersAreWatchedAnew() throws Exception {
-    fake.state(gpu(0, ""), gpu(1, ""));
-    try (Nvml nvml = JnaNvml.open(fake.root())) {
-      nvml.watch(0);
-      nvml.watch(1);
-      fake.state(gpu(0, ""), gpu(1, "lost=1"));
-      assertThatThrownBy(() -> nvml.awaitEvent(60_000))
-          .isInstanceOfSatisfying(NvmlException.class, e -> assertThat(e.lost()).isTrue());
-      nvml.unwatchAll();
-      assertThat(nvml.watch(0)).isTrue();
-      assertThat(nvml.awaitEvent(0)).isEmpty();
-      fake.state(gpu(0, ""), gpu(1, "lost=1"), "xid gpu=0 code=94 seq=1");
-      assertThat(nvml.awaitEvent(0)).contains(new GpuEvent(0, 94));
-    }
+    open(gpu(0, ""), gpu(1, ""));
+    nvml.watch(0);
+    nvml.watch(1);
+    fake.state(gpu(0, ""), gpu(1, "lost=1"));
+    assertThatThrownBy(() -> nvml.awaitEvent(60_000))
+        .isInstanceOfSatisfying(NvmlException.class, e -> assertThat(e.lost()).isTrue());
+    nvml.unwatchAll();
+    assertThat(nvml.watch(0)).isTrue();
+    assertThat(nvml.awaitEvent(0)).isEmpty();
+    fake.state(gpu(0, ""), gpu(1, "lost=1"), "xid gpu=0 code=94 seq=1");
+    assertThat(nvml.awaitEvent(0)).contains(new GpuEvent(0, 94));
   }
 
   @Test
   void eventSetThatCannotBeMade_isAFailure_notADriverWithoutErrors() throws Exception {
-    fake.state(gpu(0, ""), answer("nvmlEventSetCreate", UNKNOWN_ERROR));
-    try (Nvml nvml = JnaNvml.open(fake.root())) {
-      assertThatThrownBy(() -> nvml.watch(0)).hasMessageContaining("event set");
-      fake.state(gpu(0, ""));
-      assertThat(nvml.watch(0)).isTrue();
-    }
+    open(gpu(0, ""), answer("nvmlEventSetCreate", UNKNOWN_ERROR));
+    assertThatThrownBy(() -> nvml.watch(0)).hasMessageContaining("event set");
+    fake.state(gpu(0, ""));
+    assertThat(nvml.watch(0)).isTrue();
   }
 
   @Test
   void xid_isNotLost_whenCountingFails() throws Exception {
-    fake.state(gpu(0, ""), gpu(1, ""));
-    try (Nvml nvml = JnaNvml.open(fake.root())) {
-      nvml.watch(0);
-      nvml.watch(1);
-      fake.state(
-          gpu(0, ""),
-          gpu(1, ""),
-          "xid gpu=1 code=79 seq=1",
-          answer("nvmlDeviceGetCount_v2", UNKNOWN_ERROR));
-      assertThat(nvml.awaitEvent(0)).contains(new GpuEvent(1, 79));
-    }
+    open(gpu(0, ""), gpu(1, ""));
+    nvml.watch(0);
+    nvml.watch(1);
+    fake.state(
+        gpu(0, ""),
+        gpu(1, ""),
+        "xid gpu=1 code=79 seq=1",
+        answer("nvmlDeviceGetCount_v2", UNKNOWN_ERROR));
+    assertThat(nvml.awaitEvent(0)).contains(new GpuEvent(1, 79));
   }
 
   @Test
   void gpuThatFailsToSayItsEvents_isNotReadFromStaleMemory() throws Exception {
-    fake.state(gpu(0, ""), answer("nvmlDeviceGetSupportedEventTypes", UNKNOWN_ERROR));
-    try (Nvml nvml = JnaNvml.open(fake.root())) {
-      assertThatThrownBy(() -> nvml.watch(0)).hasMessageContaining("which events it has");
-    }
+    open(gpu(0, ""), answer("nvmlDeviceGetSupportedEventTypes", UNKNOWN_ERROR));
+    assertThatThrownBy(() -> nvml.watch(0)).hasMessageContaining("which events it has");
   }
 
   @Test
   void gpu_isOfUse_whereNvmlMakesNoEventSet() throws Exception {
-    fake.state(gpu(0, "sm=5"), answer("nvmlEventSetCreate", NOT_SUPPORTED));
-    try (Nvml nvml = JnaNvml.open(fake.root())) {
-      assertThat(nvml.watch(0)).isFalse();
-      assertThat(nvml.read(0).smPercent()).isEqualTo(5);
-    }
+    open(gpu(0, "sm=5"), answer("nvmlEventSetCreate", NOT_SUPPORTED));
+    assertThat(nvml.watch(0)).isFalse();
+    assertThat(nvml.read(0).smPercent()).isEqualTo(5);
   }
 
   @Test
@@ -533,10 +470,8 @@ class JnaNvmlIT {
   void processes_areAllTold_beyondTheFirstRoom() throws Exception {
     Stream<String> many =
         IntStream.range(0, 700).mapToObj(i -> "process gpu=0 pid=%d used_mib=1".formatted(i + 1));
-    fake.state(Stream.concat(Stream.of(gpu(0, "")), many).toArray(String[]::new));
-    try (Nvml nvml = JnaNvml.open(fake.root())) {
-      assertThat(nvml.processes(0)).hasSize(700);
-    }
+    open(Stream.concat(Stream.of(gpu(0, "")), many).toArray(String[]::new));
+    assertThat(nvml.processes(0)).hasSize(700);
   }
 
   @Test

@@ -2,8 +2,8 @@ package dev.tranche.nodeplugin.nvml;
 
 import static dev.tranche.nodeplugin.FakeNvml.gpu;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
-import dev.tranche.nodeplugin.FakeNvml;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -14,17 +14,15 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Memory limits against the simulated library, by both backends of the driver. */
-class MemoryLimitIT {
+class MemoryLimitIT extends WithNvml {
   private static final long LIMIT_BYTES = 1024L << 20;
 
-  private FakeNvml fake;
   @TempDir Path root;
   private Path pod;
   private Path container;
 
   @BeforeEach
-  void compile() throws Exception {
-    fake = FakeNvml.compiled();
+  void cgroups() throws Exception {
     pod = root.resolve("kubepods/pod1");
     container = Files.createDirectories(pod.resolve("container"));
   }
@@ -37,7 +35,7 @@ class MemoryLimitIT {
     return "process gpu=0 pid=%d used_mib=%d cgroup=%s %s".formatted(pid, usedMib, container, more);
   }
 
-  private static long usedMib(Nvml nvml, int pid) {
+  private long usedMib(int pid) {
     return nvml.processes(0).stream()
             .filter(process -> process.pid() == pid)
             .findFirst()
@@ -49,93 +47,74 @@ class MemoryLimitIT {
   @ParameterizedTest
   @ValueSource(strings = {"dmem", "misc"})
   void limit_isReadBackAndCleared_ofOneGpuAndOneCgroup(String backend) throws Exception {
-    fake.state(driver("limits=" + backend), gpu(0, ""), gpu(1, ""));
-    try (Nvml nvml = JnaNvml.open(fake.root())) {
-      assertThat(nvml.memoryLimit(0, container)).isEmpty();
-      fake.limit(0, container, LIMIT_BYTES);
-      assertThat(nvml.memoryLimit(0, container)).contains(new MemoryLimit(LIMIT_BYTES, 0));
-      assertThat(nvml.memoryLimit(1, container)).isEmpty();
-      assertThat(nvml.memoryLimit(0, pod)).isEmpty();
-      fake.limit(0, container, 0);
-      assertThat(nvml.memoryLimit(0, container)).isEmpty();
-    }
+    open(driver("limits=" + backend), gpu(0, ""), gpu(1, ""));
+    assertThat(nvml.memoryLimit(0, container)).isEmpty();
+    fake.limit(0, container, LIMIT_BYTES);
+    assertThat(nvml.memoryLimit(0, container)).contains(new MemoryLimit(LIMIT_BYTES, 0));
+    assertThat(nvml.memoryLimit(1, container)).isEmpty();
+    assertThat(nvml.memoryLimit(0, pod)).isEmpty();
+    fake.limit(0, container, 0);
+    assertThat(nvml.memoryLimit(0, container)).isEmpty();
   }
 
   @Test
   void cgroupWithoutALimit_answersWithTheOneAbove_onlyWithMisc() throws Exception {
-    fake.state(driver("limits=misc"), gpu(0, ""));
-    try (Nvml nvml = JnaNvml.open(fake.root())) {
-      fake.limit(0, pod, LIMIT_BYTES);
-      assertThat(nvml.memoryLimit(0, container).map(MemoryLimit::hardBytes)).contains(LIMIT_BYTES);
-      fake.state(driver("limits=dmem"), gpu(0, ""));
-      assertThat(nvml.memoryLimit(0, container)).isEmpty();
-      fake.limit(0, pod, 0);
-    }
+    open(driver("limits=misc"), gpu(0, ""));
+    fake.limit(0, pod, LIMIT_BYTES);
+    assertThat(nvml.memoryLimit(0, container).map(MemoryLimit::hardBytes)).contains(LIMIT_BYTES);
+    fake.state(driver("limits=dmem"), gpu(0, ""));
+    assertThat(nvml.memoryLimit(0, container)).isEmpty();
+    fake.limit(0, pod, 0);
   }
 
   @Test
   void processesGetNoMoreThanTheLimit_butManagedMemoryEscapes() throws Exception {
-    fake.state(
+    open(
         driver("limits=dmem"),
         gpu(0, ""),
         process(7, 800, ""),
         process(8, 800, ""),
         process(9, 5000, "managed=1"));
-    try (Nvml nvml = JnaNvml.open(fake.root())) {
-      assertThat(usedMib(nvml, 8)).isEqualTo(800);
-      fake.limit(0, pod, LIMIT_BYTES);
-      assertThat(usedMib(nvml, 7)).isEqualTo(800);
-      assertThat(usedMib(nvml, 8)).isEqualTo(224);
-      assertThat(usedMib(nvml, 9)).isEqualTo(5000);
-      assertThat(nvml.memoryLimit(0, pod)).contains(new MemoryLimit(LIMIT_BYTES, LIMIT_BYTES));
-      fake.limit(0, pod, 0);
-    }
+    assertThat(usedMib(8)).isEqualTo(800);
+    fake.limit(0, pod, LIMIT_BYTES);
+    assertThat(usedMib(7)).isEqualTo(800);
+    assertThat(usedMib(8)).isEqualTo(224);
+    assertThat(usedMib(9)).isEqualTo(5000);
+    assertThat(nvml.memoryLimit(0, pod)).contains(new MemoryLimit(LIMIT_BYTES, LIMIT_BYTES));
+    fake.limit(0, pod, 0);
   }
 
   @Test
   void memoryFromBeforeTheLimit_isCountedByDmem_andNotByMisc() throws Exception {
     String early = process(7, 2000, "early=1");
-    fake.state(driver("limits=dmem"), gpu(0, ""), early);
-    try (Nvml nvml = JnaNvml.open(fake.root())) {
-      fake.limit(0, container, LIMIT_BYTES);
-      assertThat(nvml.memoryLimit(0, container))
-          .contains(new MemoryLimit(LIMIT_BYTES, 2000L << 20));
-      fake.state(driver("limits=misc"), gpu(0, ""), early, process(8, 2000, ""));
-      assertThat(nvml.memoryLimit(0, container))
-          .contains(new MemoryLimit(LIMIT_BYTES, LIMIT_BYTES));
-      assertThat(usedMib(nvml, 7)).isEqualTo(2000);
-      fake.limit(0, container, 0);
-    }
+    open(driver("limits=dmem"), gpu(0, ""), early);
+    fake.limit(0, container, LIMIT_BYTES);
+    assertThat(nvml.memoryLimit(0, container)).contains(new MemoryLimit(LIMIT_BYTES, 2000L << 20));
+    fake.state(driver("limits=misc"), gpu(0, ""), early, process(8, 2000, ""));
+    assertThat(nvml.memoryLimit(0, container)).contains(new MemoryLimit(LIMIT_BYTES, LIMIT_BYTES));
+    assertThat(usedMib(7)).isEqualTo(2000);
+    fake.limit(0, container, 0);
   }
 
   @Test
   void driverThatHasNoLimits_isToldApart() throws Exception {
-    fake.state(driver(""), gpu(0, ""));
-    try (Nvml nvml = JnaNvml.open(fake.root())) {
-      assertThat(failure(nvml, container).functionMissing()).isTrue();
-      fake.state(driver("limits=none"), gpu(0, ""));
-      assertThat(nvml.memoryLimit(0, container)).isEmpty();
-      fake.state(driver("limits=dmem"), gpu(0, ""));
-      assertThat(failure(nvml, root.resolve("gone"))).hasMessageContaining("Operating system");
-    }
+    open(driver(""), gpu(0, ""));
+    assertThat(failure(container).functionMissing()).isTrue();
+    fake.state(driver("limits=none"), gpu(0, ""));
+    assertThat(nvml.memoryLimit(0, container)).isEmpty();
+    fake.state(driver("limits=dmem"), gpu(0, ""));
+    assertThat(failure(root.resolve("gone"))).hasMessageContaining("Operating system");
   }
 
-  private static NvmlException failure(Nvml nvml, Path cgroup) {
-    try {
-      nvml.memoryLimit(0, cgroup);
-    } catch (NvmlException e) {
-      return e;
-    }
-    throw new AssertionError("the limit was read");
+  private NvmlException failure(Path cgroup) {
+    return catchThrowableOfType(NvmlException.class, () -> nvml.memoryLimit(0, cgroup));
   }
 
   @Test
   void totalOfAGpu_isTheWholeMemory_belowALimitToo() throws IOException {
-    fake.state(driver("limits=dmem"), gpu(0, "v2_total_mib=1024"));
-    try (Nvml nvml = JnaNvml.open(fake.root())) {
-      GpuInfo info = nvml.info(0);
-      assertThat(info.memoryTotalBytes()).isEqualTo(15360L << 20);
-      assertThat(info.usableBytes()).isEqualTo((15360L - 450) << 20);
-    }
+    open(driver("limits=dmem"), gpu(0, "v2_total_mib=1024"));
+    GpuInfo info = nvml.info(0);
+    assertThat(info.memoryTotalBytes()).isEqualTo(15360L << 20);
+    assertThat(info.usableBytes()).isEqualTo((15360L - 450) << 20);
   }
 }
