@@ -1,26 +1,22 @@
 package dev.tranche.nodeplugin.kubelet;
 
+import static dev.tranche.nodeplugin.kubelet.AllocationCallsRig.share;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.api.kubelet.DeviceSpec;
 import dev.tranche.api.node.GpuShare;
 import dev.tranche.api.node.Holding;
-import dev.tranche.nodeplugin.config.Configs;
 import dev.tranche.nodeplugin.config.Sharing.SharingStrategy;
 import dev.tranche.nodeplugin.gpu.GpuSharing;
-import dev.tranche.nodeplugin.gpu.GpuStatus;
 import dev.tranche.nodeplugin.gpu.HeldReplicas;
 import dev.tranche.nodeplugin.gpu.HostNodes;
-import dev.tranche.nodeplugin.gpu.NodeReplicas;
 import dev.tranche.nodeplugin.gpu.Replicas;
-import dev.tranche.nodeplugin.health.Health;
 import dev.tranche.nodeplugin.limit.NodeLimits;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
 import dev.tranche.nodeplugin.nvml.Mig;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
-import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -32,35 +28,22 @@ class AllocationTest {
     return new GpuSharing(resource, 10, SharingStrategy.TIME_SLICING, strict);
   }
 
-  private static GpuStatus gpu(int index) {
-    return gpu("GPU-", index);
-  }
-
-  private static GpuStatus gpu(String prefix, int index) {
-    GpuInfo info = new GpuInfo(index, prefix + index, "Tesla T4", index + 4, 0, 0, 1, 0, Mig.OFF);
-    return new GpuStatus(info, new Health.Healthy(), null);
+  private static List<GpuInfo> gpus(int count, String prefix) {
+    return IntStream.range(0, count)
+        .mapToObj(i -> new GpuInfo(i, prefix + i, "Tesla T4", i + 4, 0, 0, 1, 0, Mig.OFF))
+        .toList();
   }
 
   /** Of GPUs named by a prefix and their index; more than one replica needs an assignment. */
   static Allocation strict(int gpus, String prefix) {
-    GpuSharing sharing = shared("nvidia.com/gpu", true);
-    List<GpuStatus> all = IntStream.range(0, gpus).mapToObj(i -> gpu(prefix, i)).toList();
-    Map<String, GpuSharing> by =
-        all.stream().collect(Collectors.toMap(g -> g.info().uuid(), g -> sharing));
-    return allocation(NodeReplicas.of(Configs.of(), all, by, List.of()).byResource().getFirst());
+    return allocation(SharedGpus.replicas(shared("nvidia.com/gpu", true), gpus(gpus, prefix)));
   }
 
   private static Replicas replicas(GpuSharing sharing, String... flags) {
-    return NodeReplicas.of(
-            Configs.of(flags),
-            List.of(gpu(0), gpu(1)),
-            Map.of("GPU-0", sharing, "GPU-1", sharing),
-            List.of())
-        .byResource()
-        .getFirst();
+    return SharedGpus.replicas(sharing, gpus(2, "GPU-"), flags);
   }
 
-  private static Allocation allocation(Replicas replicas) {
+  static Allocation allocation(Replicas replicas) {
     return new Allocation(replicas, HostNodes.NONE, new HeldReplicas(), NodeLimits.NONE);
   }
 
@@ -74,10 +57,6 @@ class AllocationTest {
       List<GpuShare> shares, int replicasPerGpu, boolean mayBeAssigned) {
     return new AllocationCalls.Expected(
         shares, replicasPerGpu, mayBeAssigned, "", OptionalLong.empty());
-  }
-
-  private static GpuShare share(String uuid, int replicas) {
-    return GpuShare.newBuilder().setUuid(uuid).setReplicas(replicas).build();
   }
 
   private static String refusal(Allocation.Verdict verdict) {

@@ -1,16 +1,13 @@
 package dev.tranche.nodeplugin.kubelet;
 
+import static dev.tranche.nodeplugin.kubelet.SharedGpus.ids;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.tranche.nodeplugin.config.Configs;
 import dev.tranche.nodeplugin.config.Sharing.SharingStrategy;
 import dev.tranche.nodeplugin.gpu.GpuSharing;
-import dev.tranche.nodeplugin.gpu.GpuStatus;
 import dev.tranche.nodeplugin.gpu.HeldReplicas;
 import dev.tranche.nodeplugin.gpu.HostNodes;
-import dev.tranche.nodeplugin.gpu.NodeReplicas;
 import dev.tranche.nodeplugin.gpu.Replicas;
-import dev.tranche.nodeplugin.health.Health;
 import dev.tranche.nodeplugin.limit.NodeLimits;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
 import dev.tranche.nodeplugin.nvml.Mig;
@@ -19,7 +16,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.TreeMap;
-import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
@@ -32,13 +28,8 @@ class LimitVariablesTest {
     return new NodeLimits(true, true, Optional.of(what));
   }
 
-  private static GpuStatus gpu(String uuid, int totalMib, Mig mig) {
-    GpuInfo info = new GpuInfo(0, uuid, "H100", 0, (long) totalMib << 20, 480L << 20, -1, 9, mig);
-    return new GpuStatus(info, new Health.Healthy(), null);
-  }
-
-  private static List<String> ids(String uuid, int replicas) {
-    return IntStream.range(0, replicas).mapToObj(i -> uuid + "::" + i).toList();
+  private static GpuInfo gpu(String uuid, int totalMib, Mig mig) {
+    return new GpuInfo(0, uuid, "H100", 0, (long) totalMib << 20, 480L << 20, -1, 9, mig);
   }
 
   private static Map<String, String> limit(
@@ -63,14 +54,8 @@ class LimitVariablesTest {
       OptionalLong wanted,
       String... flags) {
     GpuSharing ten = new GpuSharing("nvidia.com/gpu", 10, strategy, false);
-    Replicas replicas =
-        NodeReplicas.of(
-                Configs.of(flags),
-                List.of(gpu("GPU-a", 81_559, mig), gpu("GPU-b", 40_960, mig)),
-                Map.of("GPU-a", ten, "GPU-b", ten),
-                List.of())
-            .byResource()
-            .getFirst();
+    List<GpuInfo> gpus = List.of(gpu("GPU-a", 81_559, mig), gpu("GPU-b", 40_960, mig));
+    Replicas replicas = SharedGpus.replicas(ten, gpus, flags);
     var verdict =
         new Allocation(replicas, HostNodes.NONE, new HeldReplicas(), limits)
             .decide(ids, new AllocationCalls.Expected(List.of(), 0, true, "", wanted));

@@ -3,12 +3,8 @@ package dev.tranche.nodeplugin.kubelet;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.api.kubelet.ContainerAllocateResponse;
-import dev.tranche.nodeplugin.config.Configs;
 import dev.tranche.nodeplugin.config.Sharing.SharingStrategy;
 import dev.tranche.nodeplugin.gpu.GpuSharing;
-import dev.tranche.nodeplugin.gpu.GpuStatus;
-import dev.tranche.nodeplugin.gpu.NodeReplicas;
-import dev.tranche.nodeplugin.health.Health;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
 import dev.tranche.nodeplugin.nvml.Mig;
 import java.util.List;
@@ -19,10 +15,9 @@ class MpsClientTest {
   private static final String LIMIT = "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT";
   private static final String THREADS = "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE";
 
-  private static GpuStatus gpu(int index, long memoryMib) {
-    var info =
-        new GpuInfo(index, "GPU-" + index, "Tesla T4", index, memoryMib << 20, 0, -1, 7, Mig.OFF);
-    return new GpuStatus(info, new Health.Healthy(), null);
+  private static GpuInfo gpu(int index, long memoryMib) {
+    return new GpuInfo(
+        index, "GPU-" + index, "Tesla T4", index, memoryMib << 20, 0, -1, 7, Mig.OFF);
   }
 
   private static ContainerAllocateResponse answer(SharingStrategy strategy, String... ids) {
@@ -35,14 +30,8 @@ class MpsClientTest {
   private static ContainerAllocateResponse answer(
       long memoryMib, SharingStrategy strategy, String... ids) {
     var ten = new GpuSharing("nvidia.com/gpu", 10, strategy, false);
-    var replicas =
-        NodeReplicas.of(
-                Configs.of("--mps-root=/srv/mps"),
-                List.of(gpu(0, memoryMib), gpu(1, 15360)),
-                Map.of("GPU-0", ten, "GPU-1", ten),
-                List.of())
-            .byResource()
-            .getFirst();
+    var gpus = List.of(gpu(0, memoryMib), gpu(1, 15360));
+    var replicas = SharedGpus.replicas(ten, gpus, "--mps-root=/srv/mps");
     var response = ContainerAllocateResponse.newBuilder();
     MpsClient.add(response, replicas, GrantedShare.of(replicas, List.of(ids)));
     return response.build();

@@ -1,5 +1,6 @@
 package dev.tranche.nodeplugin.kubelet;
 
+import static dev.tranche.nodeplugin.kubelet.AllocationCallsRig.share;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.api.ReplicaId;
@@ -23,10 +24,6 @@ class PreferredAllocationTest {
     byGpu.forEach(
         (gpu, count) -> IntStream.range(0, count).forEach(k -> ids.add(ReplicaId.of(gpu, k))));
     return ids;
-  }
-
-  private static GpuShare share(String uuid, int replicas) {
-    return GpuShare.newBuilder().setUuid(uuid).setReplicas(replicas).build();
   }
 
   private static Answer choose(

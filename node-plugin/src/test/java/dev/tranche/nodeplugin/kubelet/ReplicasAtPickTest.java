@@ -2,17 +2,12 @@ package dev.tranche.nodeplugin.kubelet;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.tranche.nodeplugin.config.Configs;
 import dev.tranche.nodeplugin.config.Sharing.SharingStrategy;
 import dev.tranche.nodeplugin.gpu.GpuSharing;
-import dev.tranche.nodeplugin.gpu.GpuStatus;
-import dev.tranche.nodeplugin.gpu.NodeReplicas;
 import dev.tranche.nodeplugin.gpu.Replicas;
-import dev.tranche.nodeplugin.health.Health;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
 import dev.tranche.nodeplugin.nvml.Mig;
 import java.util.List;
-import java.util.Map;
 import org.junit.jupiter.api.Test;
 
 class ReplicasAtPickTest {
@@ -20,16 +15,9 @@ class ReplicasAtPickTest {
   private static final Replicas FOUR = replicas(4);
 
   static Replicas replicas(int count) {
-    GpuInfo info = new GpuInfo(0, "GPU-0", "Tesla T4", 0, 0, 0, -1, 0, Mig.OFF);
-    return NodeReplicas.of(
-            Configs.of(),
-            List.of(new GpuStatus(info, new Health.Healthy(), null)),
-            Map.of(
-                "GPU-0",
-                new GpuSharing("nvidia.com/gpu", count, SharingStrategy.TIME_SLICING, false)),
-            List.of())
-        .byResource()
-        .getFirst();
+    return SharedGpus.replicas(
+        new GpuSharing("nvidia.com/gpu", count, SharingStrategy.TIME_SLICING, false),
+        List.of(new GpuInfo(0, "GPU-0", "Tesla T4", 0, 0, 0, -1, 0, Mig.OFF)));
   }
 
   @Test

@@ -1,24 +1,16 @@
 package dev.tranche.nodeplugin.kubelet;
 
+import static dev.tranche.nodeplugin.kubelet.SharedGpus.ids;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.tranche.nodeplugin.config.Configs;
 import dev.tranche.nodeplugin.config.Sharing.SharingStrategy;
 import dev.tranche.nodeplugin.gpu.GpuSharing;
-import dev.tranche.nodeplugin.gpu.GpuStatus;
-import dev.tranche.nodeplugin.gpu.HeldReplicas;
-import dev.tranche.nodeplugin.gpu.HostNodes;
-import dev.tranche.nodeplugin.gpu.NodeReplicas;
-import dev.tranche.nodeplugin.gpu.Replicas;
-import dev.tranche.nodeplugin.health.Health;
-import dev.tranche.nodeplugin.limit.NodeLimits;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
 import dev.tranche.nodeplugin.nvml.Mig;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
-import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -28,25 +20,18 @@ class ShareVariablesTest {
   private static final long TOTAL_BYTES = 81_559L << 20;
   private static final long RESERVED_BYTES = 480L << 20;
 
-  private static GpuStatus gpu(String uuid, long totalBytes, long reservedBytes) {
-    GpuInfo info = new GpuInfo(0, uuid, "H100", 0, totalBytes, reservedBytes, -1, 9, Mig.OFF);
-    return new GpuStatus(info, new Health.Healthy(), null);
+  private static GpuInfo gpu(String uuid, long totalBytes, long reservedBytes) {
+    return new GpuInfo(0, uuid, "H100", 0, totalBytes, reservedBytes, -1, 9, Mig.OFF);
   }
 
   private static GpuSharing sharing(int replicas, SharingStrategy strategy) {
     return new GpuSharing("nvidia.com/gpu", replicas, strategy, false);
   }
 
-  private static List<String> ids(String uuid, int replicas) {
-    return IntStream.range(0, replicas).mapToObj(i -> uuid + "::" + i).toList();
-  }
-
   private static Map<String, String> variables(
-      List<String> ids, List<GpuStatus> gpus, Map<String, GpuSharing> by, String... flags) {
-    Replicas replicas =
-        NodeReplicas.of(Configs.of(flags), gpus, by, List.of()).byResource().getFirst();
+      List<String> ids, List<GpuInfo> gpus, GpuSharing sharing, String... flags) {
     var verdict =
-        new Allocation(replicas, HostNodes.NONE, new HeldReplicas(), NodeLimits.NONE)
+        AllocationTest.allocation(SharedGpus.replicas(sharing, gpus, flags))
             .decide(ids, AllocationTest.expected(List.of(), 0, true));
     return switch (verdict) {
       case Allocation.Verdict.Refused refused -> Map.of("refused", refused.message());
@@ -62,7 +47,7 @@ class ShareVariablesTest {
     return variables(
         ids("GPU-a", picked),
         List.of(gpu("GPU-a", TOTAL_BYTES, RESERVED_BYTES)),
-        Map.of("GPU-a", sharing(replicas, SharingStrategy.TIME_SLICING)),
+        sharing(replicas, SharingStrategy.TIME_SLICING),
         flags);
   }
 
@@ -79,7 +64,7 @@ class ShareVariablesTest {
             variables(
                 ids("GPU-a", 5),
                 List.of(gpu("GPU-a", TOTAL_BYTES, RESERVED_BYTES)),
-                Map.of("GPU-a", sharing(10, SharingStrategy.MPS)),
+                sharing(10, SharingStrategy.MPS),
                 "--mps-root=/run/mps"))
         .isEqualTo(Map.of("TRANCHE_GPU_FRACTION", "0.5", "TRANCHE_GPU_MEMORY_MIB", "40539"));
   }
@@ -99,7 +84,7 @@ class ShareVariablesTest {
             variables(
                 List.of("GPU-a"),
                 List.of(gpu("GPU-a", TOTAL_BYTES, RESERVED_BYTES)),
-                Map.of("GPU-a", sharing(1, SharingStrategy.NONE))))
+                sharing(1, SharingStrategy.NONE)))
         .containsEntry("TRANCHE_GPU_FRACTION", "1");
   }
 
@@ -111,9 +96,7 @@ class ShareVariablesTest {
             variables(
                 both,
                 List.of(gpu("GPU-a", 1000L << 20, 0), gpu("GPU-b", 4000L << 20, 0)),
-                Map.of(
-                    "GPU-a", sharing(10, SharingStrategy.TIME_SLICING),
-                    "GPU-b", sharing(10, SharingStrategy.TIME_SLICING))))
+                sharing(10, SharingStrategy.TIME_SLICING)))
         .isEqualTo(Map.of("TRANCHE_GPU_FRACTION", "0.2", "TRANCHE_GPU_MEMORY_MIB", "500"));
   }
 
@@ -123,7 +106,7 @@ class ShareVariablesTest {
             variables(
                 ids("GPU-a", 3),
                 List.of(gpu("GPU-a", 0, 0)),
-                Map.of("GPU-a", sharing(10, SharingStrategy.TIME_SLICING))))
+                sharing(10, SharingStrategy.TIME_SLICING)))
         .isEqualTo(Map.of("TRANCHE_GPU_FRACTION", "0.3"));
   }
 }

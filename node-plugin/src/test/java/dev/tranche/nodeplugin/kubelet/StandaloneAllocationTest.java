@@ -2,15 +2,10 @@ package dev.tranche.nodeplugin.kubelet;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.tranche.nodeplugin.config.Config;
-import dev.tranche.nodeplugin.config.Configs;
 import dev.tranche.nodeplugin.config.Sharing.SharingStrategy;
 import dev.tranche.nodeplugin.gpu.GpuLinkScores;
 import dev.tranche.nodeplugin.gpu.GpuSharing;
-import dev.tranche.nodeplugin.gpu.GpuStatus;
-import dev.tranche.nodeplugin.gpu.NodeReplicas;
 import dev.tranche.nodeplugin.gpu.Replicas;
-import dev.tranche.nodeplugin.health.Health;
 import dev.tranche.nodeplugin.kubelet.PreferredAllocation.Answer;
 import dev.tranche.nodeplugin.kubelet.PreferredAllocation.Outcome;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
@@ -22,24 +17,17 @@ import org.junit.jupiter.api.Test;
 
 /** The expected answers follow from the source of NVIDIA's plugin v0.20. */
 class StandaloneAllocationTest {
-  private static GpuStatus gpu(String uuid, int index) {
-    GpuInfo info = new GpuInfo(index, uuid, "T4", index, 0, 0, -1, 0, Mig.OFF);
-    return new GpuStatus(info, new Health.Healthy(), null);
+  private static GpuInfo gpu(String uuid, int index) {
+    return new GpuInfo(index, uuid, "T4", index, 0, 0, -1, 0, Mig.OFF);
   }
 
   private static Replicas replicas(String policy, int perGpu) {
-    Config config = Configs.of("--shared-devices-allocation-policy=" + policy);
     GpuSharing sharing =
         perGpu == 1
             ? GpuSharing.unshared("nvidia.com/gpu")
             : new GpuSharing("nvidia.com/gpu", perGpu, SharingStrategy.TIME_SLICING, false);
-    return NodeReplicas.of(
-            config,
-            List.of(gpu("A", 0), gpu("B", 1)),
-            Map.of("A", sharing, "B", sharing),
-            List.of())
-        .byResource()
-        .getFirst();
+    return SharedGpus.replicas(
+        sharing, List.of(gpu("A", 0), gpu("B", 1)), "--shared-devices-allocation-policy=" + policy);
   }
 
   private static Answer choose(String policy, List<String> available, List<String> must, int size) {
