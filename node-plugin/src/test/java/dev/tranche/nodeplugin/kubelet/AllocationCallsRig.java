@@ -14,6 +14,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 
 /** Plays the extender and the kubelet to {@link AllocationCalls}. */
 abstract class AllocationCallsRig {
@@ -32,11 +33,15 @@ abstract class AllocationCallsRig {
   }
 
   void assignAs(String uid, String pod, ContainerAssignment... containers) {
-    var assignment = assignment(uid, pod).addAllContainers(List.of(containers));
-    for (ContainerAssignment container : containers) {
-      assignment.addAllHeld(container.getSharesList());
-    }
-    assignments.receive(assignment.build(), nowMs);
+    List<GpuShare> held =
+        Stream.of(containers).flatMap(container -> container.getSharesList().stream()).toList();
+    assignHeld(uid, pod, held, containers);
+  }
+
+  /** Of a pod that holds more than its containers are given, for its init containers. */
+  void assignHeld(String uid, String pod, List<GpuShare> held, ContainerAssignment... containers) {
+    var assignment = assignment(uid, pod).addAllContainers(List.of(containers)).addAllHeld(held);
+    assignments.receive(assignment.setReplicasPerGpu(10).build(), nowMs);
   }
 
   static Assignment.Builder assignment(String uid, String pod) {
@@ -78,21 +83,39 @@ abstract class AllocationCallsRig {
     }
   }
 
+  /** A pod whose container main holds these. */
+  void listsHolding(String pod, List<String> ids) {
+    lists(pod, "main");
+    holds(pod, "main", ids);
+  }
+
   AllocationCalls.Preferred prefer(int size) {
-    return prefer(size, Optional.of(new PodList(list.build())));
+    return prefer(size, List.of(), ALL);
   }
 
-  AllocationCalls.Preferred prefer(int size, Optional<PodList> answer) {
-    return prefer(size, ALL, answer);
+  AllocationCalls.Preferred prefer(int size, List<String> mustInclude, List<String> free) {
+    return prefer(size, mustInclude, free, Optional.of(new PodList(list.build())));
   }
 
-  AllocationCalls.Preferred prefer(int size, List<String> free, Optional<PodList> answer) {
+  AllocationCalls.Preferred preferWithoutList(int size) {
+    return prefer(size, List.of(), ALL, Optional.empty());
+  }
+
+  private AllocationCalls.Preferred prefer(
+      int size, List<String> mustInclude, List<String> free, Optional<PodList> answer) {
     var request =
         ContainerPreferredAllocationRequest.newBuilder()
             .addAllAvailableDeviceIDs(free)
+            .addAllMustIncludeDeviceIDs(mustInclude)
             .setAllocationSize(size)
             .build();
     return allocationCalls.prefer(request, answer, Optional.empty(), duplicates, nowMs);
+  }
+
+  /** The next container of that size gets replicas of this GPU. */
+  void admitOn(String uuid, int size) {
+    assertOn(uuid, prefer(size));
+    allocationCalls.granted(size, nowMs);
   }
 
   static void assertOn(String uuid, AllocationCalls.Preferred preferred) {

@@ -20,11 +20,11 @@ class AllocationCallsTest extends AllocationCallsRig {
   void replicasOfTwoPods_areLeftAlone_exceptByAnAssignment() {
     duplicates = Map.of("G0", 8);
     List<String> free = ALL.subList(1, 30);
-    assertOn("G1", prefer(3, free, Optional.of(new PodList(list.build()))));
+    assertOn("G1", prefer(3, List.of(), free));
     // The extender counts both pods, and one may have ended just now.
     assign("p", container("main", "G0", 3));
     lists("p", "main");
-    assertOn("G0", prefer(3, free, Optional.of(new PodList(list.build()))));
+    assertOn("G0", prefer(3, List.of(), free));
   }
 
   /** The kubelet's List was late, so it was guessed, and wrongly. */
@@ -32,14 +32,13 @@ class AllocationCallsTest extends AllocationCallsRig {
   void podsThatWereTakenForEachOther_areBothWhole() {
     assign("first", container("main", "G0", 6));
     assign("second", container("main", "G1", 6));
-    assertOn("G0", prefer(6, Optional.empty()));
+    assertOn("G0", preferWithoutList(6));
     allocationCalls.granted(6, nowMs);
-    lists("second", "main");
-    holds("second", "main", ALL.subList(0, 6));
+    listsHolding("second", ALL.subList(0, 6));
     lists("first", "main");
     var left = new ArrayList<>(ALL.subList(6, 20));
     left.addAll(ALL.subList(20, 25));
-    assertOn("G1", prefer(6, left, Optional.of(new PodList(list.build()))));
+    assertOn("G1", prefer(6, List.of(), left));
   }
 
   /** The API server has forgotten it; the kubelet has not heard of that yet. */
@@ -49,8 +48,7 @@ class AllocationCallsTest extends AllocationCallsRig {
     assign("waiting", container("main", "G1", 6));
     assignments.retract("uid-gone", nowMs);
     lists("gone", "main");
-    assertOn("G0", prefer(6));
-    allocationCalls.granted(6, nowMs);
+    admitOn("G0", 6);
     holds("gone", "main", ALL.subList(0, 6));
     lists("waiting", "main");
     assertOn("G1", prefer(6));
@@ -60,8 +58,7 @@ class AllocationCallsTest extends AllocationCallsRig {
   void podThatIsGone_betweenItsContainers_isExpectedYet() {
     assign("gone", container("one", "G0", 4), container("two", "G1", 6));
     lists("gone", "one", "two");
-    assertOn("G0", prefer(4));
-    allocationCalls.granted(4, nowMs);
+    admitOn("G0", 4);
     assignments.retract("uid-gone", nowMs);
     holds("gone", "one", ALL.subList(0, 4));
     assertOn("G1", prefer(6));
@@ -83,7 +80,7 @@ class AllocationCallsTest extends AllocationCallsRig {
     assign("gone", container("main", "G0", 6));
     assignments.retract("uid-gone", nowMs);
     assign("waiting", container("main", "G0", 10));
-    assertThat(prefer(6, Optional.empty()).answer().ids()).noneMatch(id -> id.startsWith("G0::"));
+    assertThat(preferWithoutList(6).answer().ids()).noneMatch(id -> id.startsWith("G0::"));
   }
 
   @Test
@@ -91,7 +88,7 @@ class AllocationCallsTest extends AllocationCallsRig {
     assign("gone", container("main", "G0", 3));
     assignments.retract("uid-gone", nowMs);
     assign("waiting", container("main", "G1", 3));
-    assertOn("G1", prefer(3, Optional.empty()));
+    assertOn("G1", preferWithoutList(3));
   }
 
   @Test
@@ -112,14 +109,12 @@ class AllocationCallsTest extends AllocationCallsRig {
     assignments.retract("uid-db-0", nowMs);
     assignAs("uid-next", "db-0", container("main", "G1", 6));
     lists("db-0", "main");
-    assertOn("G0", prefer(3));
-    allocationCalls.granted(3, nowMs);
+    admitOn("G0", 3);
     holds("db-0", "main", ALL.subList(0, 3));
     assertThat(assignments.confirm(new PodList(list.build()))).isFalse();
     list.clear();
     lists("db-0", "main");
-    assertOn("G1", prefer(6));
-    allocationCalls.granted(6, nowMs);
+    admitOn("G1", 6);
     holds("db-0", "main", ALL.subList(10, 16));
     assertThat(assignments.confirm(new PodList(list.build()))).isTrue();
   }
@@ -137,8 +132,7 @@ class AllocationCallsTest extends AllocationCallsRig {
     assertThat(assignments.confirm(new PodList(list.build()))).isFalse();
     list.clear();
     lists("db-0", "main");
-    assertOn("G1", prefer(3));
-    allocationCalls.granted(3, nowMs);
+    admitOn("G1", 3);
     holds("db-0", "main", ALL.subList(10, 13));
     nowMs += Assignments.RETRACTED_MS;
     assignments.expire(nowMs);
@@ -152,8 +146,7 @@ class AllocationCallsTest extends AllocationCallsRig {
     assignments.retract("uid-db-0", nowMs);
     assignAs("uid-next", "db-0", container("main", "G1", 3));
     lists("db-0", "main");
-    assertOn("G1", prefer(3));
-    allocationCalls.granted(3, nowMs);
+    admitOn("G1", 3);
     assignments.retract("uid-next", nowMs);
     assertOn("G1", prefer(3));
   }
@@ -181,8 +174,7 @@ class AllocationCallsTest extends AllocationCallsRig {
   void podThatHoldsItsShare_isNotAskedFor() {
     assign("done", container("main", "G0", 3));
     assign("next", container("main", "G2", 3));
-    lists("done", "main");
-    holds("done", "main", List.of("G0::0", "G0::1", "G0::2"));
+    listsHolding("done", List.of("G0::0", "G0::1", "G0::2"));
     lists("next", "main");
     assertOn("G2", prefer(3));
   }
@@ -191,8 +183,7 @@ class AllocationCallsTest extends AllocationCallsRig {
   void containers_areAnsweredInTheirOrder() {
     assign("pod", container("sidecar", "G0", 2), container("main", "G1", 2));
     lists("pod", "sidecar", "main");
-    assertOn("G0", prefer(2));
-    allocationCalls.granted(2, nowMs);
+    admitOn("G0", 2);
     assertOn("G1", prefer(2));
   }
 
@@ -231,7 +222,7 @@ class AllocationCallsTest extends AllocationCallsRig {
     assign("small", container("main", "G0", 1));
     assign("old", container("main", "G1", 3));
     assign("young", container("main", "G2", 3));
-    AllocationCalls.Preferred preferred = prefer(3, Optional.empty());
+    AllocationCalls.Preferred preferred = preferWithoutList(3);
     assertOn("G1", preferred);
     assertThat(preferred.found().orElseThrow().how()).isEqualTo(AdmittingPod.How.SIZE_AND_AGE);
   }
@@ -292,20 +283,17 @@ class AllocationCallsTest extends AllocationCallsRig {
   /** A StatefulSet's pod; the earlier one was deleted by force and goes on running. */
   @Test
   void assignment_isNotConfirmedByAnEarlierPodOfTheName() {
-    lists("pod", "main");
-    holds("pod", "main", List.of("G1::0"));
+    listsHolding("pod", List.of("G1::0"));
     assignments.listed(new PodList(list.build()));
     assign("pod", container("main", "G0", 1));
     assertThat(assignments.confirm(new PodList(list.build()))).isFalse();
-    assertOn("G0", prefer(1));
-    allocationCalls.granted(1, nowMs);
+    admitOn("G0", 1);
     assertThat(assignments.confirm(new PodList(list.build()))).isTrue();
   }
 
   @Test
   void assignment_isConfirmedWithoutUs_onceTheEarlierPodOfTheNameIsGone() {
-    lists("pod", "main");
-    holds("pod", "main", List.of("G1::0"));
+    listsHolding("pod", List.of("G1::0"));
     assignments.listed(new PodList(list.build()));
     assign("pod", container("main", "G0", 1));
     assignments.listed(new PodList(ListPodResourcesResponse.getDefaultInstance()));
@@ -317,8 +305,7 @@ class AllocationCallsTest extends AllocationCallsRig {
   @Test
   void confirmedAssignmentThatIsSentAgain_isNoNamesakes_andHidesNobody() {
     assign("done", container("main", "G0", 3));
-    lists("done", "main");
-    holds("done", "main", List.of("G0::0", "G0::1", "G0::2"));
+    listsHolding("done", List.of("G0::0", "G0::1", "G0::2"));
     assignments.listed(new PodList(list.build()));
     assertThat(assignments.confirm(new PodList(list.build()))).isTrue();
     assign("next", container("main", "G2", 3));
@@ -350,8 +337,7 @@ class AllocationCallsTest extends AllocationCallsRig {
   /** Before a restart it may have been confirmed, so it is the less likely one. */
   @Test
   void podWhoseNameHoldsDevices_isAskedForOnlyIfNobodyElseIs() {
-    lists("held", "main");
-    holds("held", "main", List.of("G0::0", "G0::1", "G0::2"));
+    listsHolding("held", List.of("G0::0", "G0::1", "G0::2"));
     assignments.listed(new PodList(list.build()));
     lists("next", "main");
     assign("next", container("main", "G2", 3));
@@ -427,28 +413,23 @@ class AllocationCallsTest extends AllocationCallsRig {
 
   @Test
   void predecessorOfTheSameName_doesNotConfirm_norHideWhoIsAsking() {
-    lists("db-0", "main");
-    holds("db-0", "main", List.of("G0::0", "G0::1"));
+    listsHolding("db-0", List.of("G0::0", "G0::1"));
     assignments.listed(new PodList(list.build()));
     assign("db-0", container("main", "G1", 2));
     assertThat(assignments.confirm(new PodList(list.build()))).isFalse();
-    assertOn("G1", prefer(2));
-    allocationCalls.granted(2, nowMs);
+    admitOn("G1", 2);
     list.clear();
-    lists("db-0", "main");
-    holds("db-0", "main", List.of("G1::0", "G1::1"));
+    listsHolding("db-0", List.of("G1::0", "G1::1"));
     assertThat(assignments.confirm(new PodList(list.build()))).isTrue();
   }
 
   @Test
   void podThatWasAllocatedByAnotherRun_isConfirmedByOtherIdsThanBefore() {
-    lists("db-0", "main");
-    holds("db-0", "main", List.of("G0::0", "G0::1"));
+    listsHolding("db-0", List.of("G0::0", "G0::1"));
     assignments.listed(new PodList(list.build()));
     assign("db-0", container("main", "G1", 2));
     list.clear();
-    lists("db-0", "main");
-    holds("db-0", "main", List.of("G1::0", "G1::1"));
+    listsHolding("db-0", List.of("G1::0", "G1::1"));
     assertThat(assignments.confirm(new PodList(list.build()))).isTrue();
   }
 }

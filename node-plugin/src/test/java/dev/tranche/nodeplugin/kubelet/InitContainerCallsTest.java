@@ -2,13 +2,11 @@ package dev.tranche.nodeplugin.kubelet;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.tranche.api.kubelet.ContainerPreferredAllocationRequest;
 import dev.tranche.process.fuzz.Seeds;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.random.RandomGenerator;
 import org.junit.jupiter.api.Test;
 
@@ -17,14 +15,7 @@ class InitContainerCallsTest extends AllocationCallsRig {
   /** R = 10: the init container has 12, of which the app takes any five over. */
   @Test
   void splitInitContainer_getsWhatItsPodHolds() {
-    assignments.receive(
-        assignment("uid-p", "p")
-            .setReplicasPerGpu(10)
-            .addContainers(container("main", "G1", 5))
-            .addHeld(share("G1", 8))
-            .addHeld(share("G2", 4))
-            .build(),
-        nowMs);
+    assignHeld("uid-p", "p", List.of(share("G1", 8), share("G2", 4)), container("main", "G1", 5));
     lists("p", "main");
     AllocationCalls.Preferred init = prefer(12);
     assertThat(init.answer().outcome()).isEqualTo(PreferredAllocation.Outcome.ASSIGNED);
@@ -45,15 +36,12 @@ class InitContainerCallsTest extends AllocationCallsRig {
       RandomGenerator random = Seeds.random(seed);
       var calls = new InitContainerCallsTest();
       int init = 1 + random.nextInt(12);
-      calls.assignments.receive(
-          assignment("uid-p", "p")
-              .setReplicasPerGpu(10)
-              .addContainers(container("main", "G1", 10))
-              .addContainers(container("second", "G0", 2))
-              .addHeld(share("G0", 2))
-              .addHeld(share("G1", 10))
-              .build(),
-          0);
+      calls.assignHeld(
+          "uid-p",
+          "p",
+          List.of(share("G0", 2), share("G1", 10)),
+          container("main", "G1", 10),
+          container("second", "G0", 2));
       calls.lists("p", "main", "second");
       var reusable = new ArrayList<>(calls.admit(init, List.of(), ALL));
       var held = new ArrayList<>(reusable);
@@ -80,14 +68,12 @@ class InitContainerCallsTest extends AllocationCallsRig {
   /** The first init container requests as many as "main", so its answer was taken for main's. */
   @Test
   void secondInitContainer_getsTheGpuOfItsPod_thoughTheFirstLookedLikeAnother() {
-    assignments.receive(
-        assignment("uid-p", "p")
-            .setReplicasPerGpu(10)
-            .addContainers(container("main", "G0", 1))
-            .addContainers(container("second", "G0", 1))
-            .addHeld(share("G0", 2))
-            .build(),
-        nowMs);
+    assignHeld(
+        "uid-p",
+        "p",
+        List.of(share("G0", 2)),
+        container("main", "G0", 1),
+        container("second", "G0", 1));
     lists("p", "main", "second");
     List<String> free = List.of("G0::6", "G0::7", "G1::0", "G1::1", "G1::2");
     assertThat(admit(1, List.of(), free)).containsExactly("G0::6");
@@ -95,18 +81,7 @@ class InitContainerCallsTest extends AllocationCallsRig {
   }
 
   private List<String> admit(int size, List<String> mustInclude, List<String> free) {
-    var request =
-        ContainerPreferredAllocationRequest.newBuilder()
-            .addAllAvailableDeviceIDs(free)
-            .addAllMustIncludeDeviceIDs(mustInclude)
-            .setAllocationSize(size)
-            .build();
-    List<String> ids =
-        allocationCalls
-            .prefer(
-                request, Optional.of(new PodList(list.build())), Optional.empty(), Map.of(), nowMs)
-            .answer()
-            .ids();
+    List<String> ids = prefer(size, mustInclude, free).answer().ids();
     assertThat(ids).hasSize(size).containsAll(mustInclude);
     allocationCalls.granted(size, nowMs);
     return ids;
@@ -117,16 +92,9 @@ class InitContainerCallsTest extends AllocationCallsRig {
   void podWhoseContainersTookAllOver_isAdmitted_thoughAnEarlierPodHadItsName() {
     assign("web-0", container("main", "G0", 1));
     assignments.retract("uid-web-0", nowMs);
-    assignments.receive(
-        assignment("uid-later", "web-0")
-            .setReplicasPerGpu(10)
-            .addContainers(container("main", "G1", 1))
-            .addHeld(share("G1", 3))
-            .build(),
-        nowMs);
+    assignHeld("uid-later", "web-0", List.of(share("G1", 3)), container("main", "G1", 1));
     lists("web-0", "main");
-    assertOn("G1", prefer(3));
-    allocationCalls.granted(3, nowMs);
+    admitOn("G1", 3);
     allocationCalls.granted(1, nowMs);
     holds("web-0", "main", List.of("G1::0"));
     lists("stranger", "main");
@@ -136,19 +104,15 @@ class InitContainerCallsTest extends AllocationCallsRig {
   /** The init container was taken for the sidecar, which requests as many. */
   @Test
   void sidecarThatTookOver_isNotTakenForTheNextContainerOfItsSize() {
-    assignments.receive(
-        assignment("uid-p", "p")
-            .addContainers(container("side", "G1", 1))
-            .addContainers(container("main", "G2", 1))
-            .addContainers(container("second", "G0", 1))
-            .addHeld(share("G0", 1))
-            .addHeld(share("G1", 1))
-            .addHeld(share("G2", 1))
-            .build(),
-        nowMs);
+    assignHeld(
+        "uid-p",
+        "p",
+        List.of(share("G0", 1), share("G1", 1), share("G2", 1)),
+        container("side", "G1", 1),
+        container("main", "G2", 1),
+        container("second", "G0", 1));
     lists("p", "side", "main", "second");
-    assertOn("G1", prefer(1));
-    allocationCalls.granted(1, nowMs);
+    admitOn("G1", 1);
     allocationCalls.granted(1, nowMs);
     holds("p", "side", List.of("G1::0"));
     assertOn("G2", prefer(1));
@@ -157,36 +121,21 @@ class InitContainerCallsTest extends AllocationCallsRig {
   /** The kubelet has not asked for the init container yet, which the assignment does not name. */
   @Test
   void whatAnInitContainerWillHave_isLeftAlone() {
-    assignments.receive(
-        assignment("uid-p", "p")
-            .addContainers(container("main", "G1", 2))
-            .addHeld(share("G1", 8))
-            .build(),
-        nowMs);
+    assignHeld("uid-p", "p", List.of(share("G1", 8)), container("main", "G1", 2));
     lists("stranger", "main");
     assertThat(prefer(5).answer().ids()).noneMatch(id -> id.startsWith("G1::"));
   }
 
   @Test
   void initContainer_largerThanWhatThePodHolds_isAnotherPods() {
-    assignments.receive(
-        assignment("uid-p", "p")
-            .addContainers(container("main", "G1", 2))
-            .addHeld(share("G1", 2))
-            .build(),
-        nowMs);
+    assignHeld("uid-p", "p", List.of(share("G1", 2)), container("main", "G1", 2));
     lists("p", "main");
     assertThat(prefer(6).found()).isEmpty();
   }
 
   @Test
   void initContainer_goesToTheGpuOfItsPod() {
-    assignments.receive(
-        assignment("uid-pod", "pod")
-            .addContainers(container("main", "G2", 4))
-            .addHeld(share("G2", 6))
-            .build(),
-        nowMs);
+    assignHeld("uid-pod", "pod", List.of(share("G2", 6)), container("main", "G2", 4));
     lists("pod", "main");
     AllocationCalls.Preferred preferred = prefer(6);
     assertOn("G2", preferred);
