@@ -37,23 +37,7 @@ class AlignmentTest {
   // A DGX-1: two links on some pairs, one on others, none across the rest.
   private static final GpuLinkScores DGX1 =
       linkScores(
-          "01234567",
-          "011",
-          "021",
-          "032",
-          "042",
-          "122",
-          "131",
-          "152",
-          "232",
-          "261",
-          "371",
-          "451",
-          "461",
-          "472",
-          "562",
-          "571",
-          "672");
+          "01234567", "011 021 032 042 122 131 152 232 261 371 451 461 472 562 571 672".split(" "));
 
   @Test
   void pair_isTheOneWithMostLinks() {

@@ -3,6 +3,8 @@ package dev.tranche.nodeplugin.kubelet;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.api.kubelet.ContainerAllocateResponse;
+import dev.tranche.api.kubelet.DeviceSpec;
+import dev.tranche.api.kubelet.Mount;
 import dev.tranche.nodeplugin.config.AllocateOptions.DeviceClass;
 import dev.tranche.nodeplugin.config.Config;
 import dev.tranche.nodeplugin.config.Configs;
@@ -70,30 +72,23 @@ class AllocateAnswerTest {
   private static List<String> lines(ContainerAllocateResponse answer) {
     List<String> lines = new ArrayList<>();
     new TreeMap<>(answer.getEnvsMap()).forEach((key, value) -> lines.add(key + "=" + value));
-    answer
-        .getMountsList()
-        .forEach(
-            m ->
-                lines.add(
-                    "mount " + m.getHostPath() + " " + m.getContainerPath() + ro(m.getReadOnly())));
-    answer
-        .getDevicesList()
-        .forEach(
-            d ->
-                lines.add(
-                    "device "
-                        + d.getHostPath()
-                        + " "
-                        + d.getContainerPath()
-                        + " "
-                        + d.getPermissions()));
+    for (Mount m : answer.getMountsList()) {
+      lines.add(mount(m.getHostPath(), m.getContainerPath(), m.getReadOnly()));
+    }
+    for (DeviceSpec d : answer.getDevicesList()) {
+      lines.add(device(d.getHostPath(), d.getContainerPath(), d.getPermissions()));
+    }
     answer.getAnnotationsMap().forEach((key, value) -> lines.add("@" + key + "=" + value));
     answer.getCdiDevicesList().forEach(d -> lines.add("cdi " + d.getName()));
     return lines;
   }
 
-  private static String ro(boolean readOnly) {
-    return readOnly ? " ro" : "";
+  private static String mount(String host, String container, boolean readOnly) {
+    return "mount " + host + " " + container + (readOnly ? " ro" : "");
+  }
+
+  private static String device(String host, String container, String permissions) {
+    return String.join(" ", "device", host, container, permissions);
   }
 
   /** From {@code e2e/nvidia-plugin/record.sh}: flags, and the answer to the same three replicas. */
@@ -110,23 +105,18 @@ class AllocateAnswerTest {
     objects(answer, "envs").forEach(envs -> envs.forEach(e -> lines.add(pair("", e))));
     objects(answer, "mounts")
         .forEach(
-            m ->
-                lines.add(
-                    "mount "
-                        + m.getString("hostPath")
-                        + " "
-                        + m.getString("containerPath")
-                        + ro(m.getBoolean("readOnly", false))));
+            m -> {
+              boolean readOnly = m.getBoolean("readOnly", false);
+              lines.add(mount(m.getString("hostPath"), m.getString("containerPath"), readOnly));
+            });
     objects(answer, "devices")
         .forEach(
             d ->
                 lines.add(
-                    "device "
-                        + d.getString("hostPath")
-                        + " "
-                        + d.getString("containerPath")
-                        + " "
-                        + d.getString("permissions")));
+                    device(
+                        d.getString("hostPath"),
+                        d.getString("containerPath"),
+                        d.getString("permissions"))));
     objects(answer, "annotations").forEach(a -> a.forEach(e -> lines.add(pair("@", e))));
     objects(answer, "cdiDevices").forEach(d -> lines.add("cdi " + d.getString("name")));
     return lines;
