@@ -22,6 +22,7 @@ import dev.tranche.nodeplugin.kubelet.Hardware;
 import dev.tranche.nodeplugin.nvml.JnaNvml;
 import dev.tranche.nodeplugin.nvml.NvmlException;
 import dev.tranche.nodeplugin.usage.UsageReader;
+import dev.tranche.process.loop.MonotonicClock;
 import dev.tranche.process.settings.ConfigErrors;
 import dev.tranche.process.settings.Settings;
 import io.vertx.core.Context;
@@ -201,17 +202,13 @@ final class PluginRig {
             () -> JnaNvml.open(nvml.root()),
             new GpuWatch(
                 new HealthOptions(XidPolicy.parse("", "", word -> {}), 300, 200),
-                new UsageReader(folder.resolve("proc"), folder.resolve("log"), PluginRig::clockMs),
-                PluginRig::clockMs,
+                new UsageReader(folder.resolve("proc"), folder.resolve("log"), MonotonicClock::ms),
+                MonotonicClock::ms,
                 plugin.failures()),
             options.sampleIntervalMs(),
-            PluginRig::clockMs,
+            MonotonicClock::ms,
             new Samples());
     thread.start();
-  }
-
-  private static long clockMs() {
-    return System.nanoTime() / 1_000_000;
   }
 
   private static List<InetAddress> addresses() {

@@ -1,5 +1,8 @@
 package dev.tranche.nodeplugin.gpu;
 
+import dev.tranche.nodeplugin.health.HealthOptions;
+import dev.tranche.nodeplugin.health.XidPolicy;
+import dev.tranche.nodeplugin.metrics.NodeMetrics;
 import dev.tranche.nodeplugin.nvml.Gpm;
 import dev.tranche.nodeplugin.nvml.GpuEvent;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
@@ -8,6 +11,8 @@ import dev.tranche.nodeplugin.nvml.GpuReading;
 import dev.tranche.nodeplugin.nvml.Mig;
 import dev.tranche.nodeplugin.nvml.Nvml;
 import dev.tranche.nodeplugin.nvml.NvmlException;
+import dev.tranche.nodeplugin.usage.UsageReader;
+import java.nio.file.Path;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
@@ -16,6 +21,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.Consumer;
+import java.util.function.LongSupplier;
 import java.util.stream.IntStream;
 
 /** A machine whose driver and GPUs fail in the ways that real ones do, and recover. */
@@ -24,6 +30,7 @@ final class FailingMachine implements Nvml {
   private static final int DRIVER_NOT_LOADED = 9;
   private static final int GPU_IS_LOST = 15;
   static final int UNKNOWN_ERROR = 999;
+  static final long QUIET_MS = 300_000;
 
   /** How a GPU answers. */
   enum State {
@@ -91,6 +98,16 @@ final class FailingMachine implements Nvml {
 
   /** Delivered before those that are raised. */
   final Deque<GpuEvent> events = new ArrayDeque<>();
+
+  /** A watch over such machines, to which these XIDs are no faults. */
+  static GpuWatch watch(String disabledXids, LongSupplier clockMs) {
+    Path none = Path.of("none");
+    return new GpuWatch(
+        new HealthOptions(XidPolicy.parse(disabledXids, "", word -> {}), QUIET_MS),
+        new UsageReader(none, none, clockMs),
+        clockMs,
+        new NodeMetrics().failures());
+  }
 
   Board list(String uuid) {
     Board board = new Board(uuid);

@@ -5,23 +5,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.tranche.nodeplugin.gpu.FailingMachine.Board;
 import dev.tranche.nodeplugin.gpu.FailingMachine.State;
 import dev.tranche.nodeplugin.health.Health;
-import dev.tranche.nodeplugin.health.HealthOptions;
-import dev.tranche.nodeplugin.health.XidPolicy;
-import dev.tranche.nodeplugin.metrics.NodeMetrics;
-import dev.tranche.nodeplugin.usage.UsageReader;
-import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
 
 class GpuSamplerTest {
   private final FailingMachine machine = new FailingMachine();
   private final Board board = new Board("GPU-a");
   private long nowMs = 1_000_000;
-  private final GpuWatch watch =
-      new GpuWatch(
-          new HealthOptions(XidPolicy.parse("", "", word -> {}), 300_000),
-          new UsageReader(Path.of("none"), Path.of("none"), () -> nowMs),
-          () -> nowMs,
-          new NodeMetrics().failures());
+  private final GpuWatch watch = FailingMachine.watch("", () -> nowMs);
 
   private Health health() {
     return watch.gpus().getFirst().health();

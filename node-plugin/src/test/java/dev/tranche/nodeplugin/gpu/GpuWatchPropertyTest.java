@@ -5,15 +5,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.tranche.nodeplugin.gpu.FailingMachine.Board;
 import dev.tranche.nodeplugin.gpu.FailingMachine.State;
 import dev.tranche.nodeplugin.health.Health;
-import dev.tranche.nodeplugin.health.HealthOptions;
-import dev.tranche.nodeplugin.health.XidPolicy;
-import dev.tranche.nodeplugin.metrics.NodeMetrics;
 import dev.tranche.nodeplugin.nvml.GpuEvent;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
 import dev.tranche.nodeplugin.nvml.NvmlException;
-import dev.tranche.nodeplugin.usage.UsageReader;
 import dev.tranche.process.fuzz.Seeds;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -77,12 +72,7 @@ class GpuWatchPropertyTest {
     Run(long seed) {
       this.seed = seed;
       this.random = new Random(seed);
-      this.watch =
-          new GpuWatch(
-              new HealthOptions(XidPolicy.parse("", "", word -> {}), 300_000),
-              new UsageReader(Path.of("none"), Path.of("none"), () -> nowMs),
-              () -> nowMs,
-              new NodeMetrics().failures());
+      this.watch = FailingMachine.watch("", () -> nowMs);
       for (int i = random.nextInt(1, 5); i > 0; i--) {
         boards.add(new Board("GPU-" + i));
       }

@@ -6,18 +6,12 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.tranche.nodeplugin.gpu.FailingMachine.Board;
 import dev.tranche.nodeplugin.gpu.FailingMachine.State;
 import dev.tranche.nodeplugin.health.Health;
-import dev.tranche.nodeplugin.health.HealthOptions;
-import dev.tranche.nodeplugin.health.XidPolicy;
-import dev.tranche.nodeplugin.metrics.NodeMetrics;
 import dev.tranche.nodeplugin.nvml.GpuEvent;
 import dev.tranche.nodeplugin.nvml.NvmlException;
-import dev.tranche.nodeplugin.usage.UsageReader;
-import java.nio.file.Path;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
 class GpuWatchTest {
-  private static final long QUIET_MS = 300_000;
   private static final long REOPEN_MS = 30_000;
 
   private long nowMs = 1_000_000;
@@ -26,15 +20,14 @@ class GpuWatchTest {
   private final Board b = nvml.list("GPU-b");
 
   private GpuWatch watch(String disabled) {
-    var watch =
-        new GpuWatch(
-            new HealthOptions(XidPolicy.parse(disabled, "", word -> {}), QUIET_MS, REOPEN_MS),
-            new UsageReader(Path.of("none"), Path.of("none"), () -> nowMs),
-            () -> nowMs,
-            new NodeMetrics().failures());
+    GpuWatch watch = FailingMachine.watch(disabled, () -> nowMs);
+    reopen(watch);
+    return watch;
+  }
+
+  private void reopen(GpuWatch watch) {
     watch.open(nvml);
     watch.sample();
-    return watch;
   }
 
   private static Health health(GpuWatch watch, String uuid) {
@@ -52,7 +45,7 @@ class GpuWatchTest {
     assertThat(watch.awaitError(0)).isTrue();
     assertThat(health(watch, "GPU-a").healthy()).isTrue();
     assertThat(health(watch, "GPU-b").reason()).contains("XID 94");
-    nowMs += QUIET_MS - 1;
+    nowMs += FailingMachine.QUIET_MS - 1;
     watch.sample();
     assertThat(health(watch, "GPU-b").healthy()).isFalse();
     nowMs++;
@@ -68,7 +61,7 @@ class GpuWatchTest {
     nvml.events.add(new GpuEvent(GpuEvent.ANY, 79));
     assertThat(watch.awaitError(0)).isTrue();
     assertThat(watch.gpus()).noneMatch(gpu -> gpu.health().healthy());
-    nowMs += QUIET_MS;
+    nowMs += FailingMachine.QUIET_MS;
     watch.sample();
     assertThat(watch.gpus()).allMatch(gpu -> gpu.health().healthy());
   }
@@ -132,8 +125,7 @@ class GpuWatchTest {
       nowMs += REOPEN_MS;
       if (watch.restartNeeded()) {
         reopened++;
-        watch.open(nvml);
-        watch.sample();
+        reopen(watch);
       }
     }
     // After 30 s, then 60, 120, 240, 480 and 600 more, of 1800 s.
@@ -149,8 +141,7 @@ class GpuWatchTest {
     for (int i = 0; i < 10; i++) {
       nowMs += REOPEN_MS;
       assertThat(watch.restartNeeded()).isTrue();
-      watch.open(nvml);
-      watch.sample();
+      reopen(watch);
     }
   }
 
@@ -190,8 +181,7 @@ class GpuWatchTest {
       watch.sample();
       if (watch.restartNeeded()) {
         restarts++;
-        watch.open(nvml);
-        watch.sample();
+        reopen(watch);
       }
       watch.awaitError(0);
     }
@@ -249,8 +239,7 @@ class GpuWatchTest {
     watch.open(nvml);
     assertThat(watch.state().problems()).isEmpty();
     a.state = State.LOST;
-    watch.open(nvml);
-    watch.sample();
+    reopen(watch);
     assertThat(watch.state().problems()).isEmpty();
   }
 
@@ -308,8 +297,7 @@ class GpuWatchTest {
     nowMs += REOPEN_MS;
     assertThat(watch.restartNeeded()).isTrue();
     a.state = State.FINE;
-    watch.open(nvml);
-    watch.sample();
+    reopen(watch);
     assertThat(watch.gpus()).allMatch(gpu -> gpu.health().healthy());
     nowMs += REOPEN_MS;
     assertThat(watch.restartNeeded()).isFalse();
@@ -340,8 +328,7 @@ class GpuWatchTest {
         .hasSize(2)
         .allMatch(gpu -> gpu.health() instanceof Health.Lost && gpu.load() == null);
     nvml.driverLoaded = true;
-    watch.open(nvml);
-    watch.sample();
+    reopen(watch);
     assertThat(watch.gpus()).allMatch(gpu -> gpu.health().healthy());
   }
 
@@ -395,13 +382,11 @@ class GpuWatchTest {
     b.state = State.LOST;
     watch.open(nvml);
     b.state = State.FINE;
-    watch.open(nvml);
-    watch.sample();
+    reopen(watch);
     assertThat(health(watch, "GPU-a").reason()).contains("XID 48");
     assertThat(health(watch, "GPU-b").healthy()).isTrue();
     nvml.driver = "2";
-    watch.open(nvml);
-    watch.sample();
+    reopen(watch);
     assertThat(health(watch, "GPU-a").healthy()).isTrue();
   }
 
@@ -437,7 +422,7 @@ class GpuWatchTest {
   void gpuWithAnUnexpectedException_isLeftOut_andAllOthersAreRead() {
     a.state = State.UNEXPECTED;
     GpuWatch watch = watch("");
-    assertThat(watch.gpus()).extracting(gpu -> gpu.info().uuid()).containsExactly("GPU-b");
+    assertThat(uuids(watch)).containsExactly("GPU-b");
     assertThat(watch.state().problems())
         .singleElement()
         .satisfies(p -> assertThat(p.sentence()).contains("GPU 0", "nobody expects"));

@@ -10,11 +10,11 @@ import dev.tranche.nodeplugin.health.XidPolicy;
 import dev.tranche.nodeplugin.metrics.NodeMetrics;
 import dev.tranche.nodeplugin.nvml.NvmlException;
 import dev.tranche.nodeplugin.usage.UsageReader;
+import dev.tranche.process.loop.MonotonicClock;
 import java.nio.file.Path;
 import java.util.ArrayDeque;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.function.LongSupplier;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
@@ -29,12 +29,11 @@ class NvmlThreadTest {
   @ParameterizedTest
   @CsvSource({"FINE, true", "LOST, false"})
   void restartThatInterruptsWorkingGpus_mustSucceedSoon(State later, boolean soon) {
-    LongSupplier clockMs = () -> System.nanoTime() / 1_000_000;
     var watch =
         new GpuWatch(
             new HealthOptions(XidPolicy.parse("", "", word -> {}), 1_000, 1),
-            new UsageReader(Path.of("none"), Path.of("none"), clockMs),
-            clockMs,
+            new UsageReader(Path.of("none"), Path.of("none"), MonotonicClock::ms),
+            MonotonicClock::ms,
             new NodeMetrics().failures());
     var sessions = new ArrayDeque<>(List.of(nvml));
     try (var thread =

@@ -6,17 +6,16 @@ import org.junit.jupiter.api.Test;
 
 class NvmlWatchdogTest {
   private long nowMs = 5_000;
+  private final NvmlWatchdog watchdog = new NvmlWatchdog(1_000, () -> nowMs);
 
   @Test
   void silence_beforeNvmlHasStarted_isLife() {
-    NvmlWatchdog watchdog = new NvmlWatchdog(1_000, () -> nowMs);
     nowMs += 1_000_000;
     assertThat(watchdog.failure()).isEmpty();
   }
 
   @Test
   void start_thatHangs_isDeathAfterFiveMinutes() {
-    NvmlWatchdog watchdog = new NvmlWatchdog(1_000, () -> nowMs);
     watchdog.start();
     nowMs += 300_000;
     assertThat(watchdog.failure()).isEmpty();
@@ -26,7 +25,6 @@ class NvmlWatchdogTest {
 
   @Test
   void silence_afterASlowStart_isDeathAfterAMinute() {
-    NvmlWatchdog watchdog = new NvmlWatchdog(1_000, () -> nowMs);
     watchdog.start();
     nowMs += 100_000;
     watchdog.answered();
@@ -36,7 +34,6 @@ class NvmlWatchdogTest {
 
   @Test
   void start_thatFailed_isWaitedForWithoutEnd() {
-    NvmlWatchdog watchdog = new NvmlWatchdog(1_000, () -> nowMs);
     watchdog.start();
     watchdog.disarm();
     nowMs += 1_000_000;
@@ -45,7 +42,6 @@ class NvmlWatchdogTest {
 
   @Test
   void silence_afterASample_isDeathAfterAMinute() {
-    NvmlWatchdog watchdog = new NvmlWatchdog(1_000, () -> nowMs);
     watchdog.answered();
     nowMs += 60_000;
     assertThat(watchdog.failure()).isEmpty();
@@ -57,17 +53,16 @@ class NvmlWatchdogTest {
 
   @Test
   void slowSamples_areWaitedForTenTimes() {
-    NvmlWatchdog watchdog = new NvmlWatchdog(30_000, () -> nowMs);
-    watchdog.answered();
+    NvmlWatchdog slow = new NvmlWatchdog(30_000, () -> nowMs);
+    slow.answered();
     nowMs += 300_000;
-    assertThat(watchdog.failure()).isEmpty();
+    assertThat(slow.failure()).isEmpty();
     nowMs++;
-    assertThat(watchdog.failure()).isPresent();
+    assertThat(slow.failure()).isPresent();
   }
 
   @Test
   void restartOfWorkingGpus_thatFails_isDeathAfterHalfAMinute_unlessItWorksLater() {
-    NvmlWatchdog watchdog = new NvmlWatchdog(1_000, () -> nowMs);
     watchdog.answered();
     watchdog.restarting();
     watchdog.start();
@@ -85,7 +80,6 @@ class NvmlWatchdogTest {
 
   @Test
   void nvmlThatIsGone_isDeathAfterFiveMinutes_howeverOftenItIsTried() {
-    NvmlWatchdog watchdog = new NvmlWatchdog(1_000, () -> nowMs);
     watchdog.answered();
     for (int i = 0; i < 60; i++) {
       watchdog.gone();
