@@ -10,6 +10,7 @@ import java.io.IOException;
 import java.net.http.HttpResponse;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -54,8 +55,7 @@ class MpsIT {
   private void plan(String lines) throws IOException {
     Path fresh = folder.resolve("state/fresh");
     Files.writeString(fresh, lines);
-    Files.move(
-        fresh, folder.resolve("state/mps-plan"), java.nio.file.StandardCopyOption.ATOMIC_MOVE);
+    Files.move(fresh, folder.resolve("state/mps-plan"), StandardCopyOption.ATOMIC_MOVE);
   }
 
   private PluginProcess daemon(String... flags) throws IOException {
@@ -203,9 +203,7 @@ class MpsIT {
   @Test
   void missingProgram_isNamedWithWhereItComesFrom() throws Exception {
     Files.move(
-        mps.program(),
-        mps.program().resolveSibling("moved"),
-        java.nio.file.StandardCopyOption.REPLACE_EXISTING);
+        mps.program(), mps.program().resolveSibling("moved"), StandardCopyOption.REPLACE_EXISTING);
     try {
       daemon();
       await(
@@ -249,8 +247,7 @@ class MpsIT {
   void pluginThatStartsWhileAGpuIsLost_leavesTheDaemonToTheOthers() throws Exception {
     nvml.state(gpu(0, ""), gpu(1, ""));
     configOfTenReplicas();
-    FakeKubelet kubelet = kubelet();
-    try {
+    try (FakeKubelet kubelet = kubelet()) {
       daemon();
       PluginProcess first = plugin(kubelet);
       await("plugin.log", () -> kubelet.healthy() == 20);
@@ -266,16 +263,13 @@ class MpsIT {
       assertThat(folder.resolve("state/mps-plan")).hasContent(planned);
       assertThat(mps.pid()).isEqualTo(pid);
       assertThat(mps.commandCount("quit")).isEqualTo(quits);
-    } finally {
-      kubelet.close();
     }
   }
 
   @Test
   void plugin_advertisesWholeGpusUntilTheDaemonServes() throws Exception {
     configOfTenReplicas();
-    FakeKubelet kubelet = kubelet();
-    try {
+    try (FakeKubelet kubelet = kubelet()) {
       plugin(kubelet);
       await("plugin.log", () -> kubelet.healthy() == 1);
       assertThat(kubelet.devices().getFirst().getID()).isEqualTo("GPU-0");
@@ -300,8 +294,6 @@ class MpsIT {
       await("plugin.log", () -> kubelet.healthy() == 0);
       assertThat(kubelet.devices()).hasSize(10);
       assertThat(get("plugin.log", "/readyz")).startsWith("503 ").contains("kubectl label node");
-    } finally {
-      kubelet.close();
     }
   }
 }

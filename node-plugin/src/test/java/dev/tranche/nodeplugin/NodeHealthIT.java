@@ -67,11 +67,7 @@ class NodeHealthIT extends WithPlugin {
     HttpServer other = otherPlugin(socket);
     int before = kubelet.registrations();
     rig.startPlugin();
-    until(
-        "it is told",
-        () ->
-            first.last().getEventsList().stream()
-                .anyMatch(e -> e.getReason().equals("ResourceOccupied")));
+    until("it is told", () -> reasons().contains("ResourceOccupied"));
     assertThat(socket).exists();
     assertThat(kubelet.registrations()).isEqualTo(before);
     assertThat(first.last().getEvents(0).getMessage())
@@ -88,11 +84,7 @@ class NodeHealthIT extends WithPlugin {
     rig.ready();
     Path ours = folder.resolve("dp").resolve(kubelet.endpoint("nvidia.com/gpu"));
     HttpServer other = otherPlugin(folder.resolve("dp/nvidia-gpu.sock"));
-    until(
-        "it is told",
-        () ->
-            first.last().getEventsList().stream()
-                .anyMatch(e -> e.getReason().equals("ResourceOccupied")));
+    until("it is told", () -> reasons().contains("ResourceOccupied"));
     until("the extender hears of it", () -> !first.last().getRegistered());
     assertThat(folder.resolve("dp/nvidia-gpu.sock")).exists();
     assertThat(kubelet.registrations()).isEqualTo(1);
@@ -173,8 +165,7 @@ class NodeHealthIT extends WithPlugin {
     until("one is back", () -> kubelet.healthy() == 10);
     assertThat(first.last().getGpus(1).getHealthReason()).contains("XID 48");
     assertThat(first.last().getGpus(1).getHealth()).isEqualTo(Health.HEALTH_UNHEALTHY);
-    assertThat(rig.plugin.metrics().scrape())
-        .contains("tranche_node_gpu_health_changes_total{to=\"faulty\"} 2.0");
+    assertThat(scrape()).contains("tranche_node_gpu_health_changes_total{to=\"faulty\"} 2.0");
     nvml.state(gpu(0, ""), gpu(1, "lost=1"));
     until("it is lost", () -> reasons().contains("GpuLost"));
     until("no load is told for it", () -> !first.last().getGpus(1).hasLoad());
@@ -257,14 +248,6 @@ class NodeHealthIT extends WithPlugin {
         .anySatisfy(e -> assertThat(e.getMessage()).contains("NVML code 4", "SYS_ADMIN"));
   }
 
-  private String scrape() {
-    return rig.plugin.metrics().scrape();
-  }
-
-  private List<String> reasons() {
-    return first.last().getEventsList().stream().map(e -> e.getReason()).toList();
-  }
-
   @Test
   void driver_thatIsReloadedWithFewerGpus_keepsTheOthersReplicas() throws Exception {
     rig.ready();
@@ -314,7 +297,7 @@ class NodeHealthIT extends WithPlugin {
     var use = gpuOf(uuid).getPodUses(0);
     assertThat(use.getPod()).isEqualTo("greedy");
     assertThat(use.getMemoryUsedBytes()).isEqualTo(8000L << 20);
-    assertThat(rig.plugin.metrics().scrape())
+    assertThat(scrape())
         .contains(
             "tranche_container_gpu_memory_used_bytes{Hostname=\"node-1\",UUID=\"GPU-0\",container=\"main\",gpu=\"0\",modelName=\"Tesla"
                 + " T4\",namespace=\"default\",pod=\"greedy\"}")

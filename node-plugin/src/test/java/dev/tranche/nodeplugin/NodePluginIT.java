@@ -81,7 +81,7 @@ class NodePluginIT extends WithPlugin {
     kubelet.loseAnswers(true);
     rig.startPlugin();
     rig.ready();
-    assertThat(rig.plugin.metrics().scrape()).contains("tranche_node_registered 1.0");
+    assertThat(scrape()).contains("tranche_node_registered 1.0");
     kubelet.loseAnswers(false);
     rig.stopPlugin();
     rig.startPlugin();
@@ -321,13 +321,13 @@ class NodePluginIT extends WithPlugin {
     assertThat(first.last().getGpus(0).getReplicas()).isEqualTo(10);
     assertThat(first.last().getEvents(0).getReason()).isEqualTo("ConfigRefused");
     assertThat(first.last().getEvents(0).getMessage()).contains("config ten is refused");
-    assertThat(rig.plugin.metrics().scrape()).contains("tranche_node_config_errors 1.0");
+    assertThat(scrape()).contains("tranche_node_config_errors 1.0");
     write("ten", "sharing: {timeSlicing: {resources: [{name: gpu, replicas: 5}]}}");
     until("the mended one is used", () -> kubelet.healthy() == 10);
     until("cured", () -> first.last().getConfig().getError().isEmpty());
     assertThat(first.last().getEvents(1).getMessage())
         .isEqualTo("config ten is in use: nvidia.com/gpu: 2 GPUs, 10 replicas");
-    assertThat(rig.plugin.metrics().scrape()).contains("tranche_node_config_errors 0.0");
+    assertThat(scrape()).contains("tranche_node_config_errors 0.0");
   }
 
   @Test
@@ -360,10 +360,6 @@ class NodePluginIT extends WithPlugin {
     until("told", () -> reasons().equals(List.of("GpuMemoryErrors")));
     assertThat(first.last().getEvents(0).getMessage()).contains("GPU-0", "2 uncorrectable");
     rig.advertised();
-  }
-
-  private List<String> reasons() {
-    return first.last().getEventsList().stream().map(event -> event.getReason()).toList();
   }
 
   @Test
@@ -401,9 +397,7 @@ class NodePluginIT extends WithPlugin {
   }
 
   private double ends() {
-    return rig.plugin
-        .metrics()
-        .scrape()
+    return scrape()
         .lines()
         .filter(line -> line.startsWith("tranche_node_stream_ends_total"))
         .mapToDouble(line -> Double.parseDouble(line.substring(line.lastIndexOf(' ') + 1)))

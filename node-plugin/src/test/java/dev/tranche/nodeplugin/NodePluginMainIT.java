@@ -41,6 +41,13 @@ class NodePluginMainIT {
   }
 
   private PluginProcess start(String... flags) throws IOException {
+    return start(List.of(), flags);
+  }
+
+  /**
+   * @param by the program that starts it
+   */
+  private PluginProcess start(List<String> by, String... flags) throws IOException {
     List<String> args =
         new ArrayList<>(
             List.of(
@@ -48,7 +55,7 @@ class NodePluginMainIT {
                 "--pod-resources-socket=" + folder.resolve("pod-resources.sock"),
                 "--state-dir=" + folder.resolve("state")));
     args.addAll(List.of(flags));
-    var process = PluginProcess.start(folder.resolve("log"), args);
+    var process = PluginProcess.start(by, folder.resolve("log"), args);
     started.add(process);
     return process;
   }
@@ -123,10 +130,7 @@ class NodePluginMainIT {
     kubelet.await(() -> kubelet.get("/readyz").body().contains(closed + denied));
     kubelet.close();
     PluginProcess driver =
-        startUnprivileged(
-            "--kubelet-socket=" + folder.resolve("kubelet.sock"),
-            "--driver-root-ctr-path=" + closed,
-            "--fail-on-init-error=false");
+        startUnprivileged("--driver-root-ctr-path=" + closed, "--fail-on-init-error=false");
     driver.await(driver::serves);
     driver.await(
         () -> readyBecause(driver, "waits for a driver: " + closed + "/usr/lib64/libnvidia-ml.so"));
@@ -139,15 +143,7 @@ class NodePluginMainIT {
         uid() == 0
             ? List.of("setpriv", "--bounding-set=-dac_override,-dac_read_search")
             : List.of();
-    List<String> args =
-        new ArrayList<>(
-            List.of(
-                "--pod-resources-socket=" + folder.resolve("pod-resources.sock"),
-                "--state-dir=" + folder.resolve("state")));
-    args.addAll(List.of(flags));
-    var process = PluginProcess.start(by, folder.resolve("log"), args);
-    started.add(process);
-    return process;
+    return start(by, flags);
   }
 
   private Path closed() throws IOException {

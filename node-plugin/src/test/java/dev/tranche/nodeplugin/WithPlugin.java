@@ -1,6 +1,7 @@
 package dev.tranche.nodeplugin;
 
 import java.nio.file.Path;
+import java.util.List;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.io.TempDir;
@@ -23,5 +24,14 @@ abstract class WithPlugin {
     nvml = rig.nvml;
     kubelet = rig.kubelet;
     first = rig.first;
+  }
+
+  String scrape() {
+    return rig.plugin.metrics().scrape();
+  }
+
+  /** Of the events that the extender has been told. */
+  List<String> reasons() {
+    return first.last().getEventsList().stream().map(event -> event.getReason()).toList();
   }
 }
