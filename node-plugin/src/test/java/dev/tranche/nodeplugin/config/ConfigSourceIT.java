@@ -79,13 +79,7 @@ class ConfigSourceIT {
 
   @Test
   void missingFolder_isRefused() {
-    ConfigSource source =
-        new ConfigSource(
-            Settings.read(
-                Setting.class,
-                List.of("--config-dir=" + folder.resolve("none")),
-                Map.of(),
-                new ConfigErrors()));
+    ConfigSource source = source("--config-dir=" + folder.resolve("none"));
     assertThat(summary(source.load("", null))).contains("cannot be read");
   }
 

@@ -32,17 +32,21 @@ class ConfigTest {
               replicas: 10
       """;
 
-  private static final List<String> EXTENDED = List.of("--nvidia-compatible=extended");
+  private static final String EXTENDED = "--nvidia-compatible=extended";
 
   private final ConfigErrors findings = new ConfigErrors();
 
-  private Config config(String yaml, List<String> args, Map<String, String> env) {
+  private Config config(String yaml, String... args) {
+    return config(yaml, Map.of(), args);
+  }
+
+  private Config config(String yaml, Map<String, String> env, String... args) {
     ConfigFile file = ConfigFile.parse(yaml, findings);
-    return Config.of(Settings.read(Setting.class, args, env, findings), file, findings);
+    return Config.of(Settings.read(Setting.class, List.of(args), env, findings), file, findings);
   }
 
   private List<String> errors(String yaml) {
-    config(yaml, List.of(), Map.of());
+    config(yaml);
     return findings.errors();
   }
 
@@ -96,7 +100,7 @@ class ConfigTest {
 
   @Test
   void timeSlicing_setsReplicas() {
-    Config config = config(SLICED, List.of(), Map.of());
+    Config config = config(SLICED);
     assertThat(findings.errors()).isEmpty();
     assertThat(config.sharing().resources()).containsExactly(sliced("nvidia.com/gpu", 10));
   }
@@ -118,10 +122,11 @@ class ConfigTest {
   }
 
   @Test
-  void renameByDefault_renames() {
+  void renameByDefault_renames_andIsNoExtension() {
     String yaml = SLICED.replace("    resources:", "    renameByDefault: true\n    resources:");
-    assertThat(config(yaml, List.of(), Map.of()).sharing().resources())
+    assertThat(config(yaml).sharing().resources())
         .containsExactly(sliced("nvidia.com/gpu.shared", 10));
+    assertThat(findings.warnings()).isEmpty();
   }
 
   @Test
@@ -133,7 +138,7 @@ class ConfigTest {
             renameByDefault: true
             resources: [{name: gpu, rename: gpu.tenth, replicas: 10}]
         """;
-    assertThat(config(yaml, EXTENDED, Map.of()).sharing().resources())
+    assertThat(config(yaml, EXTENDED).sharing().resources())
         .containsExactly(sliced("nvidia.com/gpu.shared", "nvidia.com/gpu.tenth", 10));
     assertThat(findings.errors()).isEmpty();
   }
@@ -149,7 +154,7 @@ class ConfigTest {
               - {name: gpu, replicas: 2, devices: 3}
               - {name: gpu, replicas: 2, devices: [0, "1", "0:1", GPU-b1028956-cfa2-0990-bf4a-5da9abb51763]}
         """;
-    assertThat(config(yaml, EXTENDED, Map.of()).sharing().resources())
+    assertThat(config(yaml, EXTENDED).sharing().resources())
         .extracting(SharedResource::devices)
         .containsExactly(
             new DeviceSelection.All(),
@@ -171,7 +176,7 @@ class ConfigTest {
               - {name: gpu, rename: gpu.tenth, devices: [0], replicas: 4}
               - {name: gpu, rename: gpu.shared, devices: [1], replicas: 10}
         """;
-    Config config = config(yaml, List.of(), Map.of());
+    Config config = config(yaml);
     assertThat(config.resources()).isEqualTo(ResourceNames.DEFAULT);
     assertThat(config.sharing().resources())
         .extracting(SharedResource::advertised, SharedResource::devices, SharedResource::replicas)
@@ -207,7 +212,7 @@ class ConfigTest {
       })
   void config_meansWhatItMeansToNvidiasPlugin(String rest, int replicas, String warning) {
     String yaml = "sharing: {timeSlicing: {" + rest.replace("\\n", "\n");
-    Config config = config(yaml, List.of("--mps-root=/mps"), Map.of());
+    Config config = config(yaml, "--mps-root=/mps");
     assertThat(findings.errors()).isEmpty();
     assertThat(config.sharing().resources())
         .extracting(SharedResource::replicas, SharedResource::devices)
@@ -222,22 +227,13 @@ class ConfigTest {
   @Test
   void emptyDevices_areRefused_whereTheyCount() {
     config(
-        "sharing: {timeSlicing: {resources: [{name: gpu, replicas: 4, devices: []}]}}",
-        EXTENDED,
-        Map.of());
+        "sharing: {timeSlicing: {resources: [{name: gpu, replicas: 4, devices: []}]}}", EXTENDED);
     assertThat(findings.errors()).anyMatch(e -> e.contains(".devices is an empty list"));
   }
 
   @Test
-  void renameByDefault_isNoExtension() {
-    String yaml = SLICED.replace("    resources:", "    renameByDefault: true\n    resources:");
-    config(yaml, List.of(), Map.of());
-    assertThat(findings.warnings()).isEmpty();
-  }
-
-  @Test
   void nvidiaCompatible_isStrictOrExtended() {
-    config("version: v1", List.of("--nvidia-compatible=lax"), Map.of());
+    config("version: v1", "--nvidia-compatible=lax");
     assertThat(findings.errors())
         .containsExactly(
             "--nvidia-compatible (TRANCHE_NVIDIA_COMPATIBLE) is \"lax\"; allowed: strict,"
@@ -247,11 +243,11 @@ class ConfigTest {
   @Test
   void mps_isStrictUnlessToldOtherwise() {
     String yaml = "flags: {mpsRoot: /run/nvidia/mps}\n" + SLICED.replace("timeSlicing", "mps");
-    SharedResource entry = config(yaml, List.of(), Map.of()).sharing().resources().getFirst();
+    SharedResource entry = config(yaml).sharing().resources().getFirst();
     assertThat(entry.strategy()).isEqualTo(SharingStrategy.MPS);
     assertThat(entry.failRequestsGreaterThanOne()).isTrue();
     String lenient = yaml.replace("mps:\n", "mps:\n    failRequestsGreaterThanOne: false\n");
-    entry = config(lenient, List.of(), Map.of()).sharing().resources().getFirst();
+    entry = config(lenient).sharing().resources().getFirst();
     assertThat(entry.failRequestsGreaterThanOne()).isFalse();
     assertThat(findings.errors()).isEmpty();
   }
@@ -266,7 +262,7 @@ class ConfigTest {
             - {pattern: "Tesla T4", name: nvidia.com/t4}
         sharing: {timeSlicing: {resources: [{name: a100, replicas: 4}]}}
         """;
-    ResourceNames names = config(yaml, EXTENDED, Map.of()).resources();
+    ResourceNames names = config(yaml, EXTENDED).resources();
     assertThat(findings.errors()).isEmpty();
     assertThat(names.ofGpu("NVIDIA A100-SXM4-40GB")).isEqualTo("nvidia.com/a100");
     assertThat(names.ofGpu("Tesla T4")).isEqualTo("nvidia.com/t4");
@@ -290,8 +286,7 @@ class ConfigTest {
             sharedDevicesAllocationPolicy: packed
         imex: {channelIDs: [0], required: true}
         """;
-    Config config =
-        config(yaml, List.of("--cdi-disable-hooks=a", "--cdi-disable-hooks=b"), Map.of());
+    Config config = config(yaml, "--cdi-disable-hooks=a", "--cdi-disable-hooks=b");
     assertThat(findings.errors()).isEmpty();
     assertThat(config)
         .isEqualTo(
@@ -323,7 +318,6 @@ class ConfigTest {
     Config config =
         config(
             "version: v1\nflags:\n  migStrategy: none\n",
-            List.of(),
             Map.of(
                 "PASS_DEVICE_SPECS", "true",
                 "FAIL_ON_INIT_ERROR", "true",
@@ -409,7 +403,7 @@ class ConfigTest {
 
   @Test
   void emptyFile_sharesNothing_andIsWarnedAbout() {
-    assertThat(config("", List.of(), Map.of()).sharing()).isEqualTo(Sharing.NONE);
+    assertThat(config("").sharing()).isEqualTo(Sharing.NONE);
     assertThat(findings.errors()).isEmpty();
     assertThat(findings.warnings()).hasSize(1);
   }
@@ -474,10 +468,7 @@ class ConfigTest {
   })
   void replicas_areReadAsGoReadsThem(String given, int replicas) {
     Config config =
-        config(
-            "sharing: {timeSlicing: {resources: [{name: gpu, replicas: " + given + "}]}}",
-            List.of(),
-            Map.of());
+        config("sharing: {timeSlicing: {resources: [{name: gpu, replicas: " + given + "}]}}");
     assertThat(findings.errors()).isEmpty();
     assertThat(config.sharing().resources().getFirst().replicas()).isEqualTo(replicas);
   }
@@ -510,8 +501,7 @@ class ConfigTest {
     Config config =
         config(
             "sharing: {timeSlicing: {resources: [{name: gpu, replicas: 4, devices: [1:0]}]}}",
-            EXTENDED,
-            Map.of());
+            EXTENDED);
     assertThat(findings.errors()).isEmpty();
     assertThat(config.sharing().resources().getFirst().devices())
         .isEqualTo(new DeviceSelection.Listed(List.of("1:0")));
