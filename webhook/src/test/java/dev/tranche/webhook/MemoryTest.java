@@ -27,7 +27,6 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.Set;
 import java.util.TreeMap;
 import java.util.random.RandomGenerator;
 import org.junit.jupiter.api.Test;
@@ -381,16 +380,8 @@ class MemoryTest {
   @Test
   void withoutNodes_theDefaultDecides_orThePodIsDenied() {
     assertThat(denial(mutate("4Gi"))).contains("(label nvidia.com/gpu.memory)");
-    var rules =
-        new MutationRules(
-            List.of(GPU),
-            10,
-            "",
-            "",
-            new MutationRules.Memory(1L << 30, 11L << 30, Reviews.MEMORY.limits()),
-            Set.of(),
-            MutationRules.PlainRequests.REPLICAS,
-            Set.of());
+    var memory = new MutationRules.Memory(1L << 30, 11L << 30, Reviews.MEMORY.limits());
+    var rules = Reviews.rules(List.of(GPU), 10, "", "", memory);
     ObjectNode asking = annotated("gpu-memory", "4Gi");
     JsonNode after = apply(new PodMutator(rules).mutate(asking, cluster()), asking);
     assertThat(replicas(after)).isEqualTo("4");

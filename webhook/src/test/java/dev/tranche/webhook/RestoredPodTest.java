@@ -90,7 +90,7 @@ class RestoredPodTest {
     var mutator = new PodMutator(Reviews.rules(List.of(GPU), 10, "tranche-scheduler", ""));
     ObjectNode pod = annotated("gpu-memory", "4Gi");
     JsonNode stored = apply(mutator.mutate(pod, cluster(List.of(LARGE, SMALL, FOUR))), pod);
-    JsonNode restored = apply(mutator.mutate(stored, cluster(List.of(FOUR))), stored);
+    JsonNode restored = apply(mutator.mutate(stored, cluster(FOUR)), stored);
     assertThat(annotation(restored, "replicas-per-gpu")).isEqualTo("4");
     assertThat(new NodeSelection(restored.path("spec")).admits(FOUR)).isTrue();
   }
@@ -99,13 +99,11 @@ class RestoredPodTest {
   @ParameterizedTest
   @ValueSource(strings = {"{}", "{'schedulerName':'hub'}", "{'nodeName':'foreign'}"})
   void wholeGpu_whereANumberCountsReplicas_isTheOwnersNumberAgain_withAWarning(String spec) {
-    ObjectNode stored =
-        (ObjectNode)
-            apply(mutator(PlainRequests.GPUS).mutate(plain(1), cluster(List.of(LARGE))), plain(1));
+    ObjectNode stored = (ObjectNode) admitted(PlainRequests.GPUS, plain(1), LARGE);
     assertThat(replicas(stored)).isEqualTo("10");
     stored.withObject("/spec").put("schedulerName", "default-scheduler");
     ((ObjectNode) stored.path("spec")).setAll((ObjectNode) Reviews.json(spec));
-    Mutation mutation = mutator(PlainRequests.REPLICAS).mutate(stored, cluster(List.of(FOUR)));
+    Mutation mutation = mutator(PlainRequests.REPLICAS).mutate(stored, cluster(FOUR));
     JsonNode restored = apply(mutation, stored);
     assertThat(replicas(restored)).isEqualTo("1");
     assertThat(restored.at("/spec/containers/0/resources/requests").path(GPU).asText())
@@ -117,35 +115,29 @@ class RestoredPodTest {
   /** A namespace or a pod that opts out has its numbers as they are. */
   @Test
   void wholeGpu_whereThePodOptsOut_isTheOwnersNumberAgain() {
-    JsonNode stored =
-        apply(mutator(PlainRequests.GPUS).mutate(plain(1), cluster(List.of(LARGE))), plain(1));
+    JsonNode stored = admitted(PlainRequests.GPUS, plain(1), LARGE);
     ObjectNode pod = stored.deepCopy();
     pod.withObject("/metadata/annotations").put("tranche.dev/plain-requests", "unchanged");
     for (PodMutator mutator :
         List.of(mutator(PlainRequests.GPUS), mutator(PlainRequests.UNCHANGED))) {
-      JsonNode restored = apply(mutator.mutate(pod, cluster(List.of(LARGE))), pod);
+      JsonNode restored = apply(mutator.mutate(pod, cluster(LARGE)), pod);
       assertThat(replicas(restored)).isEqualTo("1");
       assertThat(annotation(restored, "replicas-per-gpu")).isEmpty();
       assertThat(new NodeSelection(restored.path("spec")).admits(LARGE)).isFalse();
-      assertThat(mutator.mutate(restored, cluster(List.of(LARGE))))
-          .matches(Reviews::changesNothing);
+      assertThat(mutator.mutate(restored, cluster(LARGE))).matches(Reviews::changesNothing);
     }
   }
 
   /** As an injector of checks does between two calls of the webhook. */
   @Test
   void copyOfAContainerWithAWholeGpu_isTakenBackLikeIt() {
-    ObjectNode stored =
-        (ObjectNode)
-            apply(mutator(PlainRequests.GPUS).mutate(plain(1), cluster(List.of(LARGE))), plain(1));
+    ObjectNode stored = (ObjectNode) admitted(PlainRequests.GPUS, plain(1), LARGE);
     ObjectNode check = stored.at("/spec/containers/0").deepCopy();
     ((com.fasterxml.jackson.databind.node.ArrayNode) stored.at("/spec/containers"))
         .add(check.put("name", "check"));
-    JsonNode restored =
-        apply(mutator(PlainRequests.REPLICAS).mutate(stored, cluster(List.of(FOUR))), stored);
+    JsonNode restored = admitted(PlainRequests.REPLICAS, stored, FOUR);
     assertThat(restored.findValuesAsText(GPU)).containsOnly("1");
-    JsonNode again =
-        apply(mutator(PlainRequests.GPUS).mutate(stored, cluster(List.of(FOUR))), stored);
+    JsonNode again = admitted(PlainRequests.GPUS, stored, FOUR);
     assertThat(again.findValuesAsText(GPU)).containsOnly("4");
   }
 
@@ -155,13 +147,13 @@ class RestoredPodTest {
     ObjectNode pod = plain(1);
     pod.withObject("/metadata/annotations").put("tranche.dev/gpu-fraction.side", "0.3");
     pod.withArray("/spec/containers").addObject().put("name", "side");
-    JsonNode stored = apply(mutator(PlainRequests.GPUS).mutate(pod, cluster(List.of(LARGE))), pod);
+    JsonNode stored = admitted(PlainRequests.GPUS, pod, LARGE);
     PodMutator replicas = mutator(PlainRequests.REPLICAS);
-    JsonNode restored = apply(replicas.mutate(stored, cluster(List.of(FOUR))), stored);
+    JsonNode restored = apply(replicas.mutate(stored, cluster(FOUR)), stored);
     assertThat(replicas(restored)).isEqualTo("1");
     assertThat(restored.at("/spec/containers/1/resources/limits").path(GPU).asText())
         .isEqualTo("2");
-    assertThat(replicas.mutate(restored, cluster(List.of(FOUR)))).matches(Reviews::changesNothing);
+    assertThat(replicas.mutate(restored, cluster(FOUR))).matches(Reviews::changesNothing);
   }
 
   /** Whoever writes our annotations by hand has a number that they do not explain. */
@@ -171,8 +163,7 @@ class RestoredPodTest {
     pod.withObject("/metadata/annotations")
         .put("tranche.dev/gpus-requested", "main=1")
         .put("tranche.dev/replicas-per-gpu", "10");
-    JsonNode after =
-        apply(mutator(PlainRequests.REPLICAS).mutate(pod, cluster(List.of(FOUR))), pod);
+    JsonNode after = admitted(PlainRequests.REPLICAS, pod, FOUR);
     assertThat(replicas(after)).isEqualTo("7");
   }
 
@@ -186,8 +177,8 @@ class RestoredPodTest {
                 new MutationRules.Memory(0, 81920L << 20, Reviews.MEMORY.limits())));
     ObjectNode pod =
         requiring(annotated("gpu-memory", "4Gi"), "nvidia.com/gpu.memory", "In", "81920");
-    JsonNode once = apply(assumed.mutate(pod, cluster(List.of(SMALL))), pod);
-    JsonNode twice = apply(assumed.mutate(once, cluster(List.of(SMALL))), once);
+    JsonNode once = apply(assumed.mutate(pod, cluster(SMALL)), pod);
+    JsonNode twice = apply(assumed.mutate(once, cluster(SMALL)), once);
     assertThat(twice.at(TERMS)).isEqualTo(pod.at(TERMS));
   }
 
@@ -199,7 +190,7 @@ class RestoredPodTest {
         .put(
             "tranche.dev/webhook-added",
             "{\"requirements\":%s}".formatted(pod.at(TERMS + "/0/matchExpressions").toString()));
-    JsonNode after = apply(mutator(PlainRequests.GPUS).mutate(pod, cluster(List.of(SMALL))), pod);
+    JsonNode after = admitted(PlainRequests.GPUS, pod, SMALL);
     assertThat(after.at(TERMS).toString()).contains("team");
   }
 
@@ -208,8 +199,8 @@ class RestoredPodTest {
     ObjectNode pod =
         requiring(annotated("gpu-memory", "4Gi"), "nvidia.com/gpu.memory", "In", "23028");
     var mutator = mutator(PlainRequests.GPUS);
-    JsonNode stored = apply(mutator.mutate(pod, cluster(List.of(LARGE))), pod);
-    assertThat(mutator.mutate(stored, cluster(List.of(SMALL)))).isInstanceOf(Mutation.Denied.class);
+    JsonNode stored = apply(mutator.mutate(pod, cluster(LARGE)), pod);
+    assertThat(mutator.mutate(stored, cluster(SMALL))).isInstanceOf(Mutation.Denied.class);
   }
 
   /** Without the annotation nobody knows who wrote a requirement, so it is the owner's. */
@@ -217,19 +208,19 @@ class RestoredPodTest {
   void requirementInABackupWithoutTheMark_isTheOwners_andTheDenialNamesTheCause() {
     ObjectNode pod = annotated("gpu-memory", "4Gi");
     var mutator = mutator(PlainRequests.GPUS);
-    ObjectNode stored = (ObjectNode) apply(mutator.mutate(pod, cluster(List.of(LARGE))), pod);
+    ObjectNode stored = (ObjectNode) apply(mutator.mutate(pod, cluster(LARGE)), pod);
     ((ObjectNode) stored.at("/metadata/annotations")).remove("tranche.dev/webhook-added");
-    assertThat(denial(mutator.mutate(stored, cluster(List.of(SMALL)))))
+    assertThat(denial(mutator.mutate(stored, cluster(SMALL))))
         .contains("this pod's own nodeSelector and node affinity");
-    assertThat(apply(mutator.mutate(stored, cluster(List.of(LARGE))), stored).path("spec"))
+    assertThat(apply(mutator.mutate(stored, cluster(LARGE)), stored).path("spec"))
         .isEqualTo(stored.path("spec"));
   }
 
   @Test
   void wholeGpuOfADraDriver_whereOnlyPluginsServe_isOneOfAPlugin() {
     var mutator = mutator(PlainRequests.GPUS);
-    JsonNode stored = apply(mutator.mutate(plain(1), cluster(List.of(DRA))), plain(1));
-    JsonNode restored = apply(mutator.mutate(stored, cluster(List.of(LARGE))), stored);
+    JsonNode stored = apply(mutator.mutate(plain(1), cluster(DRA)), plain(1));
+    JsonNode restored = apply(mutator.mutate(stored, cluster(LARGE)), stored);
     assertThat(replicas(restored)).isEqualTo("10");
     assertThat(new NodeSelection(restored.path("spec")).admits(LARGE)).isTrue();
   }
@@ -237,9 +228,9 @@ class RestoredPodTest {
   @Test
   void schedulerOfTranche_whereTheClustersOwnServes_isTakenBack() {
     ObjectNode pod = plain(1);
-    JsonNode stored = apply(mutator(PlainRequests.GPUS).mutate(pod, cluster(List.of(LARGE))), pod);
+    JsonNode stored = admitted(PlainRequests.GPUS, pod, LARGE);
     var service = new PodMutator(Reviews.rules(List.of(GPU), 10, "", ""));
-    JsonNode restored = apply(service.mutate(stored, cluster(List.of(LARGE))), stored);
+    JsonNode restored = apply(service.mutate(stored, cluster(LARGE)), stored);
     assertThat(restored.at("/spec/schedulerName").asText("")).isNotEqualTo("tranche-scheduler");
   }
 
@@ -248,13 +239,17 @@ class RestoredPodTest {
     return pod;
   }
 
+  private static JsonNode admitted(PlainRequests plain, JsonNode pod, GpuNode node) {
+    return apply(mutator(plain).mutate(pod, cluster(node)), pod);
+  }
+
   private static PodMutator mutator(PlainRequests plain) {
     return new PodMutator(rules(plain, Reviews.MEMORY));
   }
 
   private static MutationRules rules(PlainRequests plain, MutationRules.Memory memory) {
-    return new MutationRules(
-        List.of(GPU), 5, "tranche-scheduler", "nvidia", memory, Set.of(), plain, Set.of());
+    return Reviews.rules(List.of(GPU), 5, "tranche-scheduler", "nvidia", memory)
+        .with(plain, Set.of());
   }
 
   private static GpuNode node(String name, String replicas, String label, String value) {

@@ -16,6 +16,7 @@ import dev.tranche.webhook.nodes.GpuNode;
 import dev.tranche.webhook.nodes.Taints;
 import dev.tranche.webhook.pod.Mutation;
 import io.fabric8.zjsonpatch.JsonPatch;
+import io.micrometer.core.instrument.MeterRegistry;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.LinkedHashMap;
@@ -50,26 +51,30 @@ public final class Reviews {
 
   /** The same, with other rules for memory limits. */
   public static MutationRules limits(Set<SharingSystem> dialects, MutationRules.Limits limits) {
-    return new MutationRules(
-        List.of("nvidia.com/gpu"),
-        10,
-        "tranche-scheduler",
-        "nvidia",
-        new MutationRules.Memory(MEMORY.reserveBytes(), 0, limits),
-        dialects,
-        PlainRequests.REPLICAS,
-        Set.of());
+    var memory = new MutationRules.Memory(MEMORY.reserveBytes(), 0, limits);
+    return rules(List.of("nvidia.com/gpu"), 10, "tranche-scheduler", "nvidia", memory)
+        .with(PlainRequests.REPLICAS, dialects);
   }
 
   /** With the default memory, and no words but ours. */
   public static MutationRules rules(
       List<String> resources, int replicasPerGpu, String schedulerName, String runtimeClass) {
+    return rules(resources, replicasPerGpu, schedulerName, runtimeClass, MEMORY);
+  }
+
+  /** No words but ours. */
+  public static MutationRules rules(
+      List<String> resources,
+      int replicasPerGpu,
+      String schedulerName,
+      String runtimeClass,
+      MutationRules.Memory memory) {
     return new MutationRules(
         resources,
         replicasPerGpu,
         schedulerName,
         runtimeClass,
-        MEMORY,
+        memory,
         Set.of(),
         PlainRequests.REPLICAS,
         Set.of());
@@ -218,6 +223,11 @@ public final class Reviews {
       List.of(values).forEach(expression.putArray("values")::add);
     }
     return pod;
+  }
+
+  /** How many reviews the webhook has counted with these tags. */
+  public static double counted(MeterRegistry registry, String... tags) {
+    return registry.get("tranche_webhook_admissions").tags(tags).counter().count();
   }
 
   public static String denial(Mutation mutation) {

@@ -18,6 +18,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -28,6 +29,10 @@ class GpuContainerTest {
   private static final MutationRules.Cluster EMPTY = Reviews.cluster();
 
   private final PodMutator mutator = new PodMutator(Reviews.RULES);
+
+  /** Where a number counts GPUs. */
+  private final PodMutator gpus =
+      new PodMutator(Reviews.RULES.with(MutationRules.PlainRequests.GPUS, Set.of()));
 
   /** The extender counts by the container that is chosen here. */
   @Test
@@ -62,10 +67,7 @@ class GpuContainerTest {
   void onlyContainerThatRequestsGpus_isChosen_withoutAWarning(
       String containers, String byDefault, String chosen) {
     ObjectNode pod = requesting(containers.split(", "));
-    if (byDefault != null) {
-      annotate(pod, GpuContainer.DEFAULT_CONTAINER, byDefault);
-    }
-    var gpus = new PodMutator(Reviews.RULES.with(MutationRules.PlainRequests.GPUS, Set.of()));
+    annotate(pod, GpuContainer.DEFAULT_CONTAINER, byDefault);
     Mutation mutation = gpus.mutate(pod, EMPTY);
     JsonNode after = apply(mutation, pod);
     assertThat(annotation(after, "gpu-container")).isEqualTo(chosen);
@@ -104,10 +106,7 @@ class GpuContainerTest {
   void severalOrNone_followTheDefaultContainer_thenTheFirst(
       String containers, String byDefault, String chosen, String said) {
     ObjectNode pod = requesting(containers.split(", "));
-    if (byDefault != null) {
-      annotate(pod, GpuContainer.DEFAULT_CONTAINER, byDefault);
-    }
-    var gpus = new PodMutator(Reviews.RULES.with(MutationRules.PlainRequests.GPUS, Set.of()));
+    annotate(pod, GpuContainer.DEFAULT_CONTAINER, byDefault);
     Mutation mutation = gpus.mutate(pod, EMPTY);
     JsonNode after = apply(mutation, pod);
     assertThat(annotation(after, "gpu-container")).isEqualTo(chosen);
@@ -123,7 +122,6 @@ class GpuContainerTest {
   void containerWithAShareOfItsOwn_isNotTheOneWithoutAName() {
     ObjectNode pod = requesting("main", "side+gpu");
     annotate(pod, "tranche.dev/gpu-fraction.side", "0.2");
-    var gpus = new PodMutator(Reviews.RULES.with(MutationRules.PlainRequests.GPUS, Set.of()));
     assertThat(granted(apply(gpus.mutate(pod, EMPTY), pod)))
         .isEqualTo(Map.of("main", "5", "side", "2"));
   }
@@ -204,8 +202,10 @@ class GpuContainerTest {
     return pod;
   }
 
-  private static void annotate(ObjectNode pod, String key, String value) {
-    pod.withObject("/metadata/annotations").put(key, value);
+  private static void annotate(ObjectNode pod, String key, @Nullable String value) {
+    if (value != null) {
+      pod.withObject("/metadata/annotations").put(key, value);
+    }
   }
 
   private static Map<String, String> granted(JsonNode pod) {

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.process.listen.LimitedTransport;
 import dev.tranche.process.listen.ListeningPort;
+import dev.tranche.webhook.Reviews;
 import dev.tranche.webhook.metrics.WebhookMetrics;
 import dev.tranche.webhook.tls.Pairs;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
@@ -123,13 +124,7 @@ class AdmissionServerIT {
     SSLSocket slow = connect(port);
     send(slow, head(BODY_BYTES) + "{");
     assertThat(statusLine(slow)).isEmpty();
-    assertThat(
-            registry
-                .get("tranche_webhook_admissions")
-                .tag("review", "none")
-                .tag("outcome", "timed_out")
-                .counter())
-        .satisfies(counter -> assertThat(counter.count()).isEqualTo(1));
+    assertThat(Reviews.counted(registry, "review", "none", "outcome", "timed_out")).isEqualTo(1);
     assertThat(inFlight()).isZero();
   }
 

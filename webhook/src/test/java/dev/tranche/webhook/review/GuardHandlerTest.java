@@ -50,13 +50,7 @@ class GuardHandlerTest {
                 .formatted(fields));
     assertThat(response.path("uid").asText()).isEqualTo("u1");
     assertThat(response.path("allowed").asBoolean()).isEqualTo(allowed);
-    assertThat(
-            registry
-                .get("tranche_webhook_admissions")
-                .tags("review", "guard", "outcome", "failed")
-                .counter()
-                .count())
-        .isEqualTo(1);
+    assertThat(Reviews.counted(registry, "review", "guard", "outcome", "failed")).isEqualTo(1);
     if (!allowed) {
       String sentence = response.at("/status/message").asText();
       assertThat(sentence).startsWith("Tranche's guard failed on this pod");
@@ -89,11 +83,7 @@ class GuardHandlerTest {
   }
 
   private double denials(String reason) {
-    return registry
-        .get("tranche_webhook_admissions")
-        .tags("review", "guard", "outcome", "denied", "reason", reason)
-        .counter()
-        .count();
+    return Reviews.counted(registry, "review", "guard", "outcome", "denied", "reason", reason);
   }
 
   private JsonNode review(GuardMode mode, String pod) {

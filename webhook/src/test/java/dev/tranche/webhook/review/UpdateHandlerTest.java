@@ -177,13 +177,7 @@ class UpdateHandlerTest {
       assertThat(large.path("uid").asText()).isEqualTo("u1");
       assertThat(large.has("patch")).isFalse();
     }
-    assertThat(
-            registry
-                .get("tranche_webhook_admissions")
-                .tags("review", "update", "outcome", "unchanged")
-                .counter()
-                .count())
-        .isEqualTo(4);
+    assertThat(Reviews.counted(registry, "review", "update", "outcome", "unchanged")).isEqualTo(4);
   }
 
   @Test
