@@ -11,6 +11,7 @@ import java.util.OptionalInt;
 public final class TestGpu {
   private final String uuid;
   private int index;
+  private String model = "Tesla T4";
   private int replicas = 10;
   private boolean healthy = true;
   private boolean cordoned;
@@ -29,6 +30,11 @@ public final class TestGpu {
 
   public TestGpu index(int value) {
     index = value;
+    return this;
+  }
+
+  public TestGpu model(String value) {
+    model = value;
     return this;
   }
 
@@ -96,7 +102,7 @@ public final class TestGpu {
     return new GpuView(
         uuid,
         index,
-        "Tesla T4",
+        model,
         Names.RESOURCE,
         replicas,
         healthy,

@@ -7,10 +7,8 @@ import dev.tranche.extender.ledger.Hold;
 import dev.tranche.extender.ledger.Hold.Stage;
 import dev.tranche.extender.ledger.NodeView.Availability;
 import dev.tranche.extender.load.LoadReading;
-import dev.tranche.extender.load.UsageDistribution;
-import dev.tranche.extender.placement.GpuView;
-import dev.tranche.extender.placement.LoadForecast;
 import dev.tranche.extender.placement.Placement;
+import dev.tranche.extender.placement.TestGpu;
 import dev.tranche.extender.readapi.row.Snapshot;
 import java.time.Instant;
 import java.util.List;
@@ -43,24 +41,13 @@ final class PodMetricsTest {
   private static Snapshot snapshot(
       boolean measured, Map<String, Long> memory, Map<String, Double> sm, List<Hold> holds) {
     var view =
-        new GpuView(
-            "GPU-a",
-            2,
-            "Tesla T4",
-            "nvidia.com/gpu",
-            10,
-            true,
-            false,
-            7,
-            GpuView.UNLIMITED,
-            10L << 30,
-            7L << 30,
-            0.3,
-            true,
-            measured,
-            "",
-            LoadForecast.certain(0.3, UsageDistribution.GUESS),
-            0);
+        new TestGpu("GPU-a")
+            .index(2)
+            .free(7)
+            .memory(10L << 30, 7L << 30)
+            .load(0.3)
+            .measured(measured)
+            .view();
     var reading = new LoadReading(8L << 30, 0.9, 0.2, 1, 100, memory, sm, null, true);
     var gpu =
         new Inspection.Gpu(
@@ -127,7 +114,8 @@ final class PodMetricsTest {
 
   @Test
   void whatIsNotKnown_isAbsent() {
-    Snapshot old = snapshot(false, Map.of(), Map.of(), List.of(hold("pod", Stage.BOUND)));
+    Map<String, Long> memory = Map.of("team-a/pod", 4L << 30);
+    Snapshot old = snapshot(false, memory, Map.of(), List.of(hold("pod", Stage.BOUND)));
     assertThat(values(old, "container_gpu_memory_granted_bytes")).hasSize(1);
     assertThat(values(old, "container_gpu_memory_used_bytes")).isEmpty();
     assertThat(values(old, "container_gpu_sm_utilization_ratio")).isEmpty();

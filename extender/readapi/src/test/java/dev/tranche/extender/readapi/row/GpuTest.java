@@ -7,10 +7,8 @@ import dev.tranche.extender.ledger.Hold;
 import dev.tranche.extender.ledger.NodeView.Availability;
 import dev.tranche.extender.load.GpuActivity;
 import dev.tranche.extender.load.LoadReading;
-import dev.tranche.extender.load.UsageDistribution;
-import dev.tranche.extender.placement.GpuView;
-import dev.tranche.extender.placement.LoadForecast;
 import dev.tranche.extender.placement.Placement;
+import dev.tranche.extender.placement.TestGpu;
 import dev.tranche.extender.readapi.json.Json;
 import io.vertx.core.json.JsonObject;
 import java.time.Instant;
@@ -125,24 +123,12 @@ final class GpuTest {
   private JsonObject shown(
       List<Hold> holds, Map<String, Integer> formerReplicas, @Nullable GpuActivity activity) {
     var view =
-        new GpuView(
-            "GPU-a",
-            0,
-            "Tesla T4\nb forged 7/10\u202e",
-            "nvidia.com/gpu",
-            10,
-            true,
-            false,
-            7,
-            GpuView.UNLIMITED,
-            10L << 30,
-            7L << 30,
-            0.3,
-            true,
-            true,
-            "",
-            LoadForecast.certain(0.3, UsageDistribution.GUESS),
-            0);
+        new TestGpu("GPU-a")
+            .model("Tesla T4\nb forged 7/10\u202e")
+            .free(7)
+            .memory(10L << 30, 7L << 30)
+            .load(0.3)
+            .view();
     var reading =
         new LoadReading(usedBytes, 0.9, 0.2, 1, 100, usedByPod, Map.of(), activity, memoryKnown);
     var gpu = new Inspection.Gpu(view, 100, holds, formerReplicas, reading, Map.of(), Map.of());
