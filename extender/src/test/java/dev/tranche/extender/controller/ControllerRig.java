@@ -31,7 +31,12 @@ public final class ControllerRig implements ApiWrites {
   Future<?> answer = Future.succeededFuture();
 
   boolean deciding = true;
-  BiFunction<String, String, Future<?>> patched = (node, patch) -> answer;
+  final List<String> patches = new ArrayList<>();
+  BiFunction<String, String, Future<?>> patched =
+      (node, patch) -> {
+        patches.add(patch);
+        return answer;
+      };
   Function<String, Future<Optional<ObjectReference>>> configMaps =
       name -> Future.succeededFuture(Optional.empty());
 

@@ -7,7 +7,6 @@ import dev.tranche.extender.ledger.NodeFacts;
 import dev.tranche.extender.score.packing.HostRequest;
 import dev.tranche.extender.watch.WatchedNode;
 import io.vertx.core.Future;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -19,18 +18,14 @@ class DraLabelsTest {
   private static final String SET =
       "{\"metadata\":{\"labels\":{\"tranche.dev/gpus-served-by\":%2$s},\"annotations\":{},\"resourceVersion\":\"%1$s\"}}";
 
-  private final List<String> patches = new ArrayList<>();
   private Optional<Set<String>> served = Optional.of(Set.of("a"));
   private final ControllerRig rig = new ControllerRig();
+  private final List<String> patches = rig.patches;
   private final DraLabels labels = new DraLabels(rig.context, () -> served);
 
   @BeforeEach
-  void patches() {
-    rig.patched =
-        (node, patch) -> {
-          patches.add(patch);
-          return Future.failedFuture("conflict");
-        };
+  void patchesFail() {
+    rig.answer = Future.failedFuture("conflict");
   }
 
   private void see(String node, String version, String label, boolean advertises) {

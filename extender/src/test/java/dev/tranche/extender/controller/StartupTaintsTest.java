@@ -15,10 +15,8 @@ import io.fabric8.kubernetes.api.model.NodeBuilder;
 import io.fabric8.kubernetes.api.model.Quantity;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.function.BiFunction;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 class StartupTaintsTest {
@@ -27,19 +25,10 @@ class StartupTaintsTest {
   private static final NodeReport READY =
       FakeNode.node(NODE, FakeNode.gpu("GPU-0", 0, 0, 0)).build();
 
-  private final List<String> patches = new ArrayList<>();
   private final ControllerRig rig = new ControllerRig();
+  private final List<String> patches = rig.patches;
   private final StartupTaints taints = new StartupTaints(rig.context);
   private int versions;
-
-  @BeforeEach
-  void patches() {
-    rig.patched =
-        (node, patch) -> {
-          patches.add(patch);
-          return rig.answer;
-        };
-  }
 
   /** The kubelet offers ten replicas. */
   private void watched(String... keys) {

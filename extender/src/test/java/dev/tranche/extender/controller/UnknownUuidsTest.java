@@ -29,6 +29,17 @@ final class UnknownUuidsTest {
     pods.add(TestFacts.pod(name, null, Map.of(Names.GPU_UUID, list)));
   }
 
+  /** As many as are looked at in two turns, for a minute. Each is looked at every 20 s. */
+  private void manyPods(String list) {
+    for (int i = 0; i < 2 * PodRules.UUID_PODS_MAX; i++) {
+      pod("p-%05d".formatted(i), list);
+    }
+    for (int i = 0; i < 6; i++) {
+      controller.everyTenSeconds();
+      rig.world.nowMs += 10_000;
+    }
+  }
+
   private void minutes(int count) {
     for (int i = 0; i < count * 6; i++) {
       controller.everyTenSeconds();
@@ -67,14 +78,7 @@ final class UnknownUuidsTest {
   /** Each pod's list is parsed anew, on the loop that decides about all pods. */
   @Test
   void manyPods_areLookedAtInTurns_andAllAreTold() {
-    for (int i = 0; i < 2 * PodRules.UUID_PODS_MAX; i++) {
-      pod("p-%05d".formatted(i), "GPU-typo");
-    }
-    // Each is looked at every 20 s.
-    for (int i = 0; i < 6; i++) {
-      controller.everyTenSeconds();
-      rig.world.nowMs += 10_000;
-    }
+    manyPods("GPU-typo");
     for (int told : List.of(PodRules.UUID_PODS_MAX, 2 * PodRules.UUID_PODS_MAX)) {
       controller.everyTenSeconds();
       rig.world.nowMs += 10_000;
@@ -88,13 +92,7 @@ final class UnknownUuidsTest {
 
   @Test
   void podsThatAreGone_orNameAGpuThatIsBack_beginAnew() {
-    for (int i = 0; i < 2 * PodRules.UUID_PODS_MAX; i++) {
-      pod("p-%05d".formatted(i), "GPU-late");
-    }
-    for (int i = 0; i < 6; i++) {
-      controller.everyTenSeconds();
-      rig.world.nowMs += 10_000;
-    }
+    manyPods("GPU-late");
     PodFacts last = pods.removeLast();
     controller.everyTenSeconds();
     pods.addLast(last);

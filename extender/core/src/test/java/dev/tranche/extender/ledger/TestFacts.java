@@ -28,18 +28,7 @@ public final class TestFacts {
 
   /** The pod in another state. */
   public static PodFacts with(PodFacts pod, boolean ended, boolean running) {
-    return new PodFacts(
-        pod.uid(),
-        pod.namespace(),
-        pod.name(),
-        pod.node(),
-        ended,
-        running,
-        pod.resource(),
-        pod.requests(),
-        pod.annotations(),
-        pod.preemption(),
-        SchedulerVerdict.NONE);
+    return Views.facts(pod, pod.node(), ended, running, pod.annotations());
   }
 
   public static PodFacts running(PodFacts pod) {
