@@ -31,7 +31,6 @@ import java.util.stream.IntStream;
  * its options where memory runs out.
  */
 final class HostileReviews {
-  private static final int RETRIES = 10;
   private static final int SHOWN_BYTES = 400;
   private static final int SMALL_BYTES = 250_000;
   private static final int NODES = 5_000;
@@ -43,8 +42,6 @@ final class HostileReviews {
 
   private final List<ReviewHandler> entries = new ArrayList<>();
   private long worstPerByte;
-  private double worstMsPerMb;
-  private String worstTime = "";
   private String worstMemory = "";
 
   private HostileReviews() {
@@ -95,22 +92,17 @@ final class HostileReviews {
       count++;
     }
     System.out.printf(
-        "%d bodies beside %d bytes of others; at most %d bytes allocated per byte (%s); at most"
-            + " %.1f ms per MB (%s)%n",
+        "%d bodies beside %d bytes of others; at most %d bytes allocated per byte (%s)%n",
         count,
         others.length,
         reviews.worstPerByte,
-        reviews.worstMemory,
-        reviews.worstMsPerMb,
-        reviews.worstTime);
+        reviews.worstMemory);
   }
 
   private void review(byte[] body) {
     for (ReviewHandler entry : entries) {
       long before = Heap.allocatedBytes();
-      long startNanos = System.nanoTime();
       entry.review(body);
-      double tookMs = (System.nanoTime() - startNanos) / 1e6;
       long allocated = Heap.allocatedBytes() - before;
       String what =
           "%s: %d bytes: %s"
@@ -123,17 +115,6 @@ final class HostileReviews {
       if (perByte > worstPerByte) {
         worstPerByte = perByte;
         worstMemory = what;
-      }
-      // Another process, or code that is not compiled yet: told is what it takes at its best.
-      for (int again = 0; again < RETRIES && tookMs > worstMsPerMb; again++) {
-        startNanos = System.nanoTime();
-        entry.review(body);
-        tookMs = Math.min(tookMs, (System.nanoTime() - startNanos) / 1e6);
-      }
-      double msPerMb = tookMs / Math.max(1, body.length / 1e6);
-      if (msPerMb > worstMsPerMb) {
-        worstMsPerMb = msPerMb;
-        worstTime = what;
       }
     }
   }
