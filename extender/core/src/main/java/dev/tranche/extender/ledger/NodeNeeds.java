@@ -1,6 +1,7 @@
 package dev.tranche.extender.ledger;
 
 import dev.tranche.api.Quantity;
+import dev.tranche.extender.score.packing.HostRequest;
 import java.math.BigDecimal;
 import java.math.RoundingMode;
 import java.util.List;
@@ -69,6 +70,11 @@ public record NodeNeeds(long cpuMilli, long memoryBytes, long storageBytes, bool
         Math.max(memoryBytes, other.memoryBytes),
         Math.max(storageBytes, other.storageBytes),
         constrained || other.constrained);
+  }
+
+  /** Returns the part that policy {@code packed} counts. */
+  HostRequest host() {
+    return new HostRequest(cpuMilli, Math.ceilDiv(memoryBytes, 1L << 20));
   }
 
   NodeNeeds orConstrained(boolean also) {

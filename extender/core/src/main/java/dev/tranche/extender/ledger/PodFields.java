@@ -153,7 +153,7 @@ public record PodFields(Metadata metadata, Spec spec, Status status) {
   }
 
   public ReadPod read() {
-    return new ReadPod(this);
+    return new ReadPod(metadata, spec, status);
   }
 
   /** Returns the same pod under another identity. */

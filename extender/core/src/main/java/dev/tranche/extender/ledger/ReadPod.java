@@ -13,31 +13,16 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.function.BinaryOperator;
-import java.util.function.Function;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** What decisions need of a Pod's fields; each is computed on call, since it is rarely needed. */
-public final class ReadPod {
+public record ReadPod(PodFields.Metadata metadata, PodFields.Spec spec, PodFields.Status status) {
   /** A request above the bound counts as this many replicas, which no node has. */
   private static final int ABOVE_BOUND = RequestBounds.REPLICAS_MAX + 1;
 
   private static final KeptAnnotations.Kept NOTHING_KEPT =
       new KeptAnnotations.Kept(Map.of(), false);
-
-  private final PodFields.Metadata metadata;
-  private final PodFields.Spec spec;
-  private final PodFields.Status status;
-  private final List<Container> inits;
-  private final List<Container> apps;
-
-  ReadPod(PodFields pod) {
-    metadata = pod.metadata();
-    spec = pod.spec();
-    status = pod.status();
-    inits = spec.initContainers();
-    apps = spec.containers();
-  }
 
   /** {@code namespace/name}. */
   public String key() {
@@ -54,38 +39,30 @@ public final class ReadPod {
 
   /** Returns what the pod requests beside GPUs. */
   public HostRequest host() {
-    return sum(
-        container -> HostRequest.of(container.resources().requests()),
-        HostRequest.NONE,
-        HostRequest.of(spec.overhead()),
-        HostRequest::plus,
-        HostRequest::max);
+    return needs(List.of()).host();
   }
 
   /**
    * Adds up the containers as kube-scheduler does: ordinary init containers run one by one beside
    * the sidecars before them.
    */
-  private <T> T sum(
-      Function<Container, T> of,
-      T none,
-      T overhead,
-      BinaryOperator<T> plus,
-      BinaryOperator<T> max) {
-    T sidecars = none;
-    T peak = none;
-    for (Container init : inits) {
+  private NodeNeeds needs(List<String> gpus) {
+    NodeNeeds sum = NodeNeeds.NONE;
+    NodeNeeds peak = NodeNeeds.NONE;
+    for (Container init : spec.initContainers()) {
+      NodeNeeds with = sum.plus(NodeNeeds.of(init.resources().requests(), gpus));
       if (init.initKind() == Kind.SIDECAR) {
-        sidecars = plus.apply(sidecars, of.apply(init));
+        sum = with;
       } else {
-        peak = max.apply(peak, plus.apply(sidecars, of.apply(init)));
+        peak = peak.max(with);
       }
     }
-    T sum = sidecars;
-    for (Container app : apps) {
-      sum = plus.apply(sum, of.apply(app));
+    for (Container app : spec.containers()) {
+      sum = sum.plus(NodeNeeds.of(app.resources().requests(), gpus));
     }
-    return plus.apply(max.apply(sum, peak), overhead);
+    return sum.max(peak)
+        .plus(NodeNeeds.of(spec.overhead(), gpus))
+        .orConstrained(spec.constrained() || isResizing());
   }
 
   /**
@@ -117,26 +94,13 @@ public final class ReadPod {
    * bound it, it counts against all GPUs of its node that serve the resources.
    */
   public Optional<PodFacts> facts(List<String> resources) {
-    var requested = new ArrayList<String>(resources.size());
-    for (String resource : resources) {
-      if (requestsResource(resource)) {
-        requested.add(resource);
-      }
-    }
+    List<String> requested = resources.stream().filter(this::requestsResource).toList();
     return requested.isEmpty() ? Optional.empty() : Optional.of(factsOf(requested));
   }
 
   private boolean requestsResource(String resource) {
-    return anyRequests(inits, resource) || anyRequests(apps, resource);
-  }
-
-  private static boolean anyRequests(List<Container> containers, String resource) {
-    for (Container container : containers) {
-      if (replicas(container, resource) > 0) {
-        return true;
-      }
-    }
-    return false;
+    return Stream.concat(spec.initContainers().stream(), spec.containers().stream())
+        .anyMatch(container -> replicas(container, resource) > 0);
   }
 
   private PodFacts factsOf(List<String> requested) {
@@ -182,39 +146,26 @@ public final class ReadPod {
    */
   private List<Demand.Request> requests(List<String> requested) {
     var requests = new ArrayList<Demand.Request>();
-    inits.forEach(c -> addIfRequested(c, c.initKind(), replicas(c, requested), requests));
-    for (int i = 0; i < apps.size(); i++) {
-      int replicas = replicas(apps.get(i), requested);
-      if (i == 0) {
-        requests.add(new Demand.Request(apps.getFirst().name(), Kind.APP, replicas));
-      } else {
-        addIfRequested(apps.get(i), Kind.APP, replicas, requests);
+    for (Container init : spec.initContainers()) {
+      int replicas = replicas(init, requested);
+      if (replicas > 0) {
+        requests.add(new Demand.Request(init.name(), init.initKind(), replicas));
+      }
+    }
+    int first = requests.size();
+    for (Container app : spec.containers()) {
+      int replicas = replicas(app, requested);
+      if (replicas > 0 || requests.size() == first) {
+        requests.add(new Demand.Request(app.name(), Kind.APP, replicas));
       }
     }
     return requests;
-  }
-
-  private static void addIfRequested(
-      Container container, Kind kind, int replicas, List<Demand.Request> requests) {
-    if (replicas > 0) {
-      requests.add(new Demand.Request(container.name(), kind, replicas));
-    }
   }
 
   private static boolean withinBounds(List<Demand.Request> requests) {
     long asking = requests.stream().filter(r -> r.replicas() > 0).count();
     return asking <= RequestBounds.CONTAINERS_MAX
         && Demand.peakReplicas(requests) <= RequestBounds.REPLICAS_MAX;
-  }
-
-  private NodeNeeds needs(List<String> gpus) {
-    return sum(
-            container -> NodeNeeds.of(container.resources().requests(), gpus),
-            NodeNeeds.NONE,
-            NodeNeeds.of(spec.overhead(), gpus),
-            NodeNeeds::plus,
-            NodeNeeds::max)
-        .orConstrained(spec.constrained() || isResizing());
   }
 
   /** kube-scheduler counts the larger of what a pod requests and what it still has. */
@@ -246,10 +197,7 @@ public final class ReadPod {
   }
 
   private static int replicas(Container container, List<String> resources) {
-    long sum = 0;
-    for (String resource : resources) {
-      sum += replicas(container, resource);
-    }
+    long sum = resources.stream().mapToLong(resource -> replicas(container, resource)).sum();
     return (int) Math.min(ABOVE_BOUND, sum);
   }
 

@@ -37,9 +37,4 @@ public record HostRequest(long cpuMilli, long memoryMib) {
   HostRequest minus(HostRequest other) {
     return new HostRequest(cpuMilli - other.cpuMilli, memoryMib - other.memoryMib);
   }
-
-  public HostRequest max(HostRequest other) {
-    return new HostRequest(
-        Math.max(cpuMilli, other.cpuMilli), Math.max(memoryMib, other.memoryMib));
-  }
 }
