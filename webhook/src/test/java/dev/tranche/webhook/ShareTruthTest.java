@@ -127,8 +127,7 @@ class ShareTruthTest {
   }
 
   private static Optional<PodFacts> asTheExtenderReads(JsonNode pod) {
-    ReadPod read =
-        KubernetesJson.MAPPER.convertValue(pod, PodFields.class).named("ns", "p", "uid").read();
+    ReadPod read = KubernetesJson.MAPPER.convertValue(pod, PodFields.class).read();
     Optional<PodFacts> facts = read.facts(List.of(RESOURCE));
     if (facts.isPresent()) {
       assertThat(pod.at("/spec/schedulerName").asText()).isEqualTo(SCHEDULER);

@@ -155,18 +155,4 @@ public record PodFields(Metadata metadata, Spec spec, Status status) {
   public ReadPod read() {
     return new ReadPod(metadata, spec, status);
   }
-
-  /** Returns the same pod under another identity. */
-  public PodFields named(String namespace, String name, String uid) {
-    var named =
-        new Metadata(
-            name,
-            namespace,
-            uid,
-            metadata.creationTimestamp,
-            metadata.deletionTimestamp,
-            metadata.labels,
-            metadata.annotations);
-    return new PodFields(named, spec, status);
-  }
 }

@@ -7,6 +7,7 @@ import com.fasterxml.jackson.core.exc.StreamConstraintsException;
 import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.json.JsonMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.tranche.api.Names;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.ledger.PodFields;
@@ -22,8 +23,12 @@ import java.util.List;
 import java.util.Optional;
 import java.util.UUID;
 
-/** Reads a posted Pod, in the form in which the API server would store it. */
-final class PodBody {
+/**
+ * Reads a posted Pod, in the form in which the API server would store it.
+ *
+ * @param resources GPU resources that pods may request
+ */
+record PodBody(List<String> resources) {
   private static final String ALLOWED =
       "a Pod as the API server would store it: kubectl create -f pod.yaml --dry-run=server -o json";
 
@@ -38,15 +43,6 @@ final class PodBody {
                   .build())
           .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)
           .build();
-
-  private final List<String> resources;
-
-  /**
-   * @param resources GPU resources that pods may request
-   */
-  PodBody(List<String> resources) {
-    this.resources = List.copyOf(resources);
-  }
 
   /** What of a posted pod counts. */
   record PostedPod(PodFacts pod, HostRequest host, PodSelection selection) {}
@@ -81,24 +77,20 @@ final class PodBody {
 
   private Parsed<PostedPod> read(JsonNode pod, View view) throws JsonProcessingException {
     String reviewed = view.namespace().orElse("default");
-    String namespace = pod.path("metadata").path("namespace").asText(reviewed);
+    ObjectNode metadata = pod.withObject("/metadata");
+    String namespace = metadata.path("namespace").asText(reviewed);
     if (view.namespace().isPresent() && !namespace.equals(reviewed)) {
       return Parsed.refused(
           "metadata.namespace", namespace, reviewed + ", the namespace of the path");
     }
-    JsonNode metadata = pod.path("metadata");
-    PodFields fields =
-        KubernetesJson.MAPPER
-            .treeToValue(pod, PodFields.class)
-            .named(
-                namespace,
-                // A pod created with generateName has no name yet.
-                metadata.path("name").asText("what-if"),
-                // With the uid of another tenant's pod the answer would be as if it were gone.
-                view.namespace().isPresent()
-                    ? UUID.randomUUID().toString()
-                    : metadata.path("uid").asText(UUID.randomUUID().toString()));
-    ReadPod read = fields.read();
+    metadata.put("namespace", namespace);
+    // A pod created with generateName has no name yet.
+    metadata.put("name", metadata.path("name").asText("what-if"));
+    // With the uid of another tenant's pod the answer would be as if it were gone.
+    String random = UUID.randomUUID().toString();
+    metadata.put(
+        "uid", view.namespace().isPresent() ? random : metadata.path("uid").asText(random));
+    ReadPod read = KubernetesJson.MAPPER.treeToValue(pod, PodFields.class).read();
     Optional<PodFacts> facts = read.facts(resources);
     if (facts.isEmpty()) {
       String fraction = metadata.path("annotations").path(Names.GPU_FRACTION).asText("");
