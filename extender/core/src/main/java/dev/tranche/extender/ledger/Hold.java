@@ -56,25 +56,16 @@ public record Hold(
     }
   }
 
-  static Hold tentative(
-      String uid,
-      String key,
-      String node,
-      String resource,
-      Placement placement,
-      int replicasPerGpu,
-      long nowMs,
-      long expiresAtMs) {
-    int replicas = placement.held().values().stream().mapToInt(Integer::intValue).sum();
+  static Hold tentative(Assignment of, String node, long nowMs, long expiresAtMs) {
     return new Hold(
-        uid,
-        key,
+        of.uid(),
+        of.key(),
         node,
-        resource,
-        placement,
+        of.resource(),
+        of.placement(),
         true,
-        replicas,
-        replicasPerGpu,
+        of.placement().held().values().stream().mapToInt(Integer::intValue).sum(),
+        of.replicasPerGpu(),
         Stage.TENTATIVE,
         nowMs,
         nowMs,
@@ -124,15 +115,11 @@ public record Hold(
   }
 
   Hold until(long expires) {
-    return timed(listsCountFromMs, expires);
+    return with(placement, exact, replicasPerGpu, stage, sinceMs, listsCountFromMs, expires);
   }
 
   Hold withListsCountFromMs(long fromMs) {
-    return timed(fromMs, expiresAtMs);
-  }
-
-  private Hold timed(long fromMs, long expires) {
-    return with(placement, exact, replicasPerGpu, stage, sinceMs, fromMs, expires);
+    return with(placement, exact, replicasPerGpu, stage, sinceMs, fromMs, expiresAtMs);
   }
 
   private Hold with(

@@ -45,15 +45,13 @@ final class LedgerState {
   /** Creates a tentative hold; its R is the pod's own, or else that of the placement's GPUs. */
   Hold tentative(PodFacts pod, NodeEntry entry, Placement placement, long nowMs) {
     int replicasPerGpu = entry.replicasPerGpu(pod, placement);
-    return Hold.tentative(
-        pod.uid(),
-        pod.key(),
-        entry.name,
-        pod.resource(),
-        placement,
-        replicasPerGpu,
-        nowMs,
-        nowMs + timing.tentativeMs());
+    var assigned =
+        new Assignment(pod.uid(), pod.key(), pod.resource(), placement, replicasPerGpu, Map.of());
+    return tentative(assigned, entry, nowMs);
+  }
+
+  Hold tentative(Assignment assigned, NodeEntry entry, long nowMs) {
+    return Hold.tentative(assigned, entry.name, nowMs, nowMs + timing.tentativeMs());
   }
 
   /**

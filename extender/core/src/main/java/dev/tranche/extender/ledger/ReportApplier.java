@@ -136,16 +136,7 @@ final class ReportApplier {
       return;
     }
     if (hold == null) {
-      hold =
-          Hold.tentative(
-              uid,
-              echo.key(),
-              entry.name,
-              echo.resource(),
-              echo.placement(),
-              echo.replicasPerGpu(),
-              step.nowMs,
-              step.nowMs + timing.tentativeMs());
+      hold = ledgerState.tentative(echo, entry, step.nowMs);
       ledgerState.put(hold);
     }
     if (!hold.isTentative()) {
