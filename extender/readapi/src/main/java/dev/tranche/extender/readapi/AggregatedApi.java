@@ -15,6 +15,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Function;
 import javax.net.ssl.SSLPeerUnverifiedException;
 import org.jspecify.annotations.Nullable;
 
@@ -56,21 +57,16 @@ final class AggregatedApi implements Handler<HttpServerRequest> {
   private final Access access;
   private final ReadApiMetrics metrics;
   private final Semaphore inProgress = new Semaphore(IN_PROGRESS_MAX);
-  private @Nullable Endpoint endpoint;
+
+  /** Answers about namespaces. */
+  final Endpoint endpoint;
+
   private volatile @Nullable FrontProxy proxy;
 
-  AggregatedApi(Access access, ReadApiMetrics metrics) {
+  AggregatedApi(Access access, ReadApiMetrics metrics, Function<Endpoint.Guard, Endpoint> guarded) {
     this.access = access;
     this.metrics = metrics;
-  }
-
-  /**
-   * Sets what answers about namespaces.
-   *
-   * @param answering guarded by {@link #guard}
-   */
-  void passTo(Endpoint answering) {
-    endpoint = answering;
+    this.endpoint = guarded.apply(this::refusal);
   }
 
   void setProxy(FrontProxy newest) {
@@ -78,11 +74,10 @@ final class AggregatedApi implements Handler<HttpServerRequest> {
   }
 
   /** Admits who may get, or list, the pods of the namespace. */
-  Endpoint.Guard guard() {
-    return (request, route) ->
-        user(request)
-            .map(user -> access.refusal(user, route.rights()))
-            .orElseGet(() -> Future.succeededFuture(Optional.of(unknown())));
+  private Future<Optional<Problem>> refusal(HttpServerRequest request, Route route) {
+    return user(request)
+        .map(user -> access.refusal(user, route.rights()))
+        .orElseGet(() -> Future.succeededFuture(Optional.of(unknown())));
   }
 
   private static Problem unknown() {
@@ -108,12 +103,11 @@ final class AggregatedApi implements Handler<HttpServerRequest> {
   @Override
   public void handle(HttpServerRequest request) {
     String path = String.valueOf(request.path());
-    Endpoint next = endpoint;
     String document = DISCOVERY.get(path);
     if (user(request).isEmpty()) {
       refuse(request, unknown());
-    } else if (Route.isOfKubernetes(path) && next != null) {
-      passOn(request, next);
+    } else if (Route.isOfKubernetes(path)) {
+      passOn(request);
     } else if (document != null) {
       send(request, 200, Buffer.buffer(document));
     } else {
@@ -126,7 +120,7 @@ final class AggregatedApi implements Handler<HttpServerRequest> {
   }
 
   /** Discovery does not come here, so that no user keeps it out. */
-  private void passOn(HttpServerRequest request, Endpoint next) {
+  private void passOn(HttpServerRequest request) {
     if (!inProgress.tryAcquire()) {
       metrics.shed.increment();
       metrics.answered(429);
@@ -145,7 +139,7 @@ final class AggregatedApi implements Handler<HttpServerRequest> {
         };
     HttpServerResponse response = request.response();
     response.endHandler(release).closeHandler(release);
-    next.handle(request);
+    endpoint.handle(request);
   }
 
   private static void refuse(HttpServerRequest request, Problem problem) {

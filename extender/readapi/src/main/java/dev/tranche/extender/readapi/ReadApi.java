@@ -117,18 +117,16 @@ public final class ReadApi {
     var answers = new Answers(vertx, sources, reasons, histories, invariants);
     Function<Endpoint.Guard, Endpoint> guarded =
         guard -> new Endpoint(vertx, answers::of, guard, ANSWERED_MS_MAX, counted);
-    this.aggregated = new AggregatedApi(access, counted);
+    this.aggregated = new AggregatedApi(access, counted, guarded);
     Endpoint remoteEndpoint = guarded.apply(byToken(access));
     Endpoint localEndpoint = guarded.apply(new LocalHosts());
-    Endpoint proxiedEndpoint = guarded.apply(aggregated.guard());
-    aggregated.passTo(proxiedEndpoint);
     var remotePort = new ListeningPort(vertx, transport, "api", REMOTE);
     var localPort = new ListeningPort(vertx, transport, "api-local", LOCAL);
     var proxiedPort = new ListeningPort(vertx, transport, "api-aggregated", PROXIED);
     this.remote = new ReadApiPort(vertx, remotePort, addresses.remote(), remoteEndpoint, metrics);
     this.local = new ReadApiPort(vertx, localPort, addresses.local(), localEndpoint, metrics);
     this.proxied = new ReadApiPort(vertx, proxiedPort, addresses.proxied(), aggregated, metrics);
-    gauges(metrics, access, answers, List.of(remoteEndpoint, localEndpoint, proxiedEndpoint));
+    gauges(metrics, access, answers, List.of(remoteEndpoint, localEndpoint, aggregated.endpoint));
   }
 
   private static Endpoint.Guard byToken(Access access) {
