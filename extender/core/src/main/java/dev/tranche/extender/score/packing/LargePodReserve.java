@@ -1,12 +1,12 @@
 package dev.tranche.extender.score.packing;
 
 import dev.tranche.api.AllowList;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Stream;
 
 /**
  * Keeps the last nodes for pods of several GPUs, which are rare: tight packing alone would starve
@@ -41,15 +41,15 @@ final class LargePodReserve {
   private final Shapes shapes;
   private final Map<String, Shape> kinds = new LinkedHashMap<>();
   private final Map<FreeCapacity, int[]> known = new HashMap<>();
-  private List<Shape> guarded = List.of();
-
-  /** By guarded shape: the number of pods that needed at least as much. */
-  private int[] podCounts = {};
-
-  private boolean[] unseen = {};
-
+  private List<Guarded> guarded = List.of();
   private double[] prices = {};
   private boolean relist = true;
+
+  /**
+   * @param pods the number of pods that needed at least as much
+   * @param unseen whether no pod of so many GPUs was seen
+   */
+  private record Guarded(Shape shape, int pods, boolean unseen) {}
 
   LargePodReserve(Shapes shapes) {
     this.shapes = shapes;
@@ -82,8 +82,9 @@ final class LargePodReserve {
     double toCome = freeMilli / shapes.meanMilli();
     prices = new double[held.length];
     for (int i = 0; i < prices.length; i++) {
-      double price = PRICE * chance(held[i], podCounts[i], toCome) + (unseen[i] ? UNSEEN_PRICE : 0);
-      prices[i] = price * guarded.get(i).totalMilli();
+      Guarded each = guarded.get(i);
+      double price = PRICE * chance(held[i], each.pods, toCome) + (each.unseen ? UNSEEN_PRICE : 0);
+      prices[i] = price * each.shape.totalMilli();
     }
   }
 
@@ -128,17 +129,14 @@ final class LargePodReserve {
 
   private void list() {
     relist = false;
-    var all = new ArrayList<>(kinds.values());
-    shapes.large().stream().filter(s -> !all.contains(s)).forEach(all::add);
-    guarded = List.copyOf(all.subList(0, Math.min(all.size(), GUARDED_MAX)));
     known.clear();
     int largest = shapes.large().stream().mapToInt(Shape::count).max().orElse(0);
-    podCounts = new int[guarded.size()];
-    unseen = new boolean[guarded.size()];
-    for (int i = 0; i < podCounts.length; i++) {
-      podCounts[i] = shapes.covering(guarded.get(i));
-      unseen[i] = largest < guarded.get(i).count();
-    }
+    guarded =
+        Stream.concat(kinds.values().stream(), shapes.large().stream())
+            .distinct()
+            .limit(GUARDED_MAX)
+            .map(shape -> new Guarded(shape, shapes.covering(shape), largest < shape.count()))
+            .toList();
   }
 
   /** Returns the chance that at least as many pods come as there are places. */
@@ -156,6 +154,7 @@ final class LargePodReserve {
     }
     int[] pods =
         guarded.stream()
+            .map(Guarded::shape)
             .mapToInt(s -> s.models().admitsModel(capacity.model()) ? capacity.fittingPods(s) : 0)
             .toArray();
     known.put(capacity, pods);
