@@ -22,6 +22,7 @@ import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -67,13 +68,10 @@ public final class Inspector {
       Map<Stage, Integer> holdsByStage) {
     /** Returns since when pods have been idle, by uuid and uid. */
     Map<String, Map<String, Instant>> idleSince() {
-      var known = new HashMap<String, Map<String, Instant>>();
-      for (Inspection.Gpu gpu : node.gpus()) {
-        if (!gpu.idleSince().isEmpty()) {
-          known.put(gpu.view().uuid(), gpu.idleSince());
-        }
-      }
-      return known;
+      return node.gpus().stream()
+          .collect(
+              Collectors.toMap(
+                  gpu -> gpu.view().uuid(), Inspection.Gpu::idleSince, (one, _) -> one));
     }
 
     /** Does not compare holds: a change of them changes the Ledger's version of the node. */

@@ -2,6 +2,7 @@ package dev.tranche.extender.load;
 
 import dev.tranche.extender.load.UsageDistribution.Part;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 
 /**
@@ -84,11 +85,7 @@ public final class UseHistory {
   }
 
   private double sum(int from) {
-    double sum = 0;
-    for (int i = from; i < pods.length; i++) {
-      sum += pods[i];
-    }
-    return sum;
+    return Arrays.stream(pods, from, pods.length).sum();
   }
 
   private static int kind(double ratio) {

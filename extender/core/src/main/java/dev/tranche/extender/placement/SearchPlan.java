@@ -1,6 +1,7 @@
 package dev.tranche.extender.placement;
 
 import dev.tranche.api.Demand;
+import java.util.List;
 
 /**
  * What a search needs to know about a pod. It is built once, since a pod may have a thousand
@@ -42,25 +43,18 @@ final class SearchPlan {
     this.demand = demand;
     peakReplicas = demand.peakReplicas();
     onOneGpu = demand.onOneGpu();
-    long count = 0;
-    int largest = 0;
-    boolean single = true;
-    boolean any = false;
-    boolean every = true;
-    for (Demand.Container container : demand.containers()) {
-      int gpus = container.gpus();
-      count += gpus;
-      single &= gpus == 1;
-      any |= container.mayUseSeveralGpus();
-      every &= container.mayUseSeveralGpus();
-      largest = Math.max(largest, container.shares().getFirst().replicas());
-    }
-    singleShares = single;
-    anySplittable = any;
-    allSplittable = every;
-    largestShare = onOneGpu ? Math.min(peakReplicas, demand.replicasPerGpu()) : largest;
+    List<Demand.Container> containers = demand.containers();
+    singleShares = containers.stream().allMatch(each -> each.gpus() == 1);
+    anySplittable = containers.stream().anyMatch(Demand.Container::mayUseSeveralGpus);
+    allSplittable = containers.stream().allMatch(Demand.Container::mayUseSeveralGpus);
+    largestShare =
+        onOneGpu
+            ? Math.min(peakReplicas, demand.replicasPerGpu())
+            : containers.stream().mapToInt(c -> c.shares().getFirst().replicas()).max().orElse(0);
+    long count = containers.stream().mapToLong(Demand.Container::gpus).sum();
     tooManyShares = !onOneGpu && count > Shares.COUNT_MAX;
-    all = onOneGpu || tooManyShares ? Shares.NONE : Shares.all(demand);
-    unsplittable = onOneGpu || tooManyShares || !any ? Shares.NONE : Shares.unsplittable(demand);
+    boolean listed = !onOneGpu && !tooManyShares;
+    all = listed ? Shares.all(demand) : Shares.NONE;
+    unsplittable = listed && anySplittable ? Shares.unsplittable(demand) : Shares.NONE;
   }
 }

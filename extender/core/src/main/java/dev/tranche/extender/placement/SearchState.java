@@ -1,6 +1,7 @@
 package dev.tranche.extender.placement;
 
 import java.nio.IntBuffer;
+import java.util.Arrays;
 import java.util.List;
 
 /** The free capacity of a node's GPUs during a search; a GPU is named by its index in the list. */
@@ -93,11 +94,6 @@ final class SearchState {
 
   /** Returns whether any GPU has a limit of client slots. */
   boolean limited() {
-    for (int slots : clients) {
-      if (slots != GpuView.UNLIMITED) {
-        return true;
-      }
-    }
-    return false;
+    return Arrays.stream(clients).anyMatch(slots -> slots != GpuView.UNLIMITED);
   }
 }

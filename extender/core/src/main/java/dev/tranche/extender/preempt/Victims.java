@@ -101,7 +101,7 @@ public record Victims(Budgets budgets, Bound bound, Predicate<Set<String>> fitsW
     var all = new LinkedHashSet<>(candidates);
     all.addAll(offered);
     List<Candidate> ordered = costliestFirst(all);
-    var proposed = new HashSet<>(uids(offered.stream().map(Candidate::pod).toList()));
+    Set<String> proposed = uids(offered.stream().map(Candidate::pod).toList());
     var groups = new ArrayList<Group>();
     addGroup(groups, ordered.stream().filter(c -> proposed.contains(c.pod().uid())).toList());
     for (String uuid : uuids) {

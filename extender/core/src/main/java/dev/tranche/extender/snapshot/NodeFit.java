@@ -34,11 +34,7 @@ public record NodeFit(
     int measuredGpus,
     int idleGpus) {
   public static int[] headrooms(List<NodeFit> fits) {
-    int[] headrooms = new int[fits.size()];
-    for (int i = 0; i < headrooms.length; i++) {
-      headrooms[i] = fits.get(i).headroom;
-    }
-    return headrooms;
+    return fits.stream().mapToInt(NodeFit::headroom).toArray();
   }
 
   public boolean refusedFor(Reason reason) {

@@ -37,10 +37,7 @@ public record Offer(Policy policy, int offeredMax, int rotation) {
   }
 
   private List<NodeFit> leastCost(List<NodeFit> fitting, int first) {
-    double least = Double.POSITIVE_INFINITY;
-    for (NodeFit evaluation : fitting) {
-      least = Math.min(least, evaluation.cost());
-    }
+    double least = fitting.stream().mapToDouble(NodeFit::cost).min().orElseThrow();
     var offered = new ArrayList<NodeFit>(offeredMax);
     for (int i = 0; i < fitting.size() && offered.size() < offeredMax; i++) {
       NodeFit evaluation = fitting.get((first + i) % fitting.size());
