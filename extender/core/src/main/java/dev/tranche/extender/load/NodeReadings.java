@@ -103,9 +103,6 @@ final class NodeReadings {
    * uses more within its own.
    */
   private static boolean anyLess(Map<String, Long> before, Map<String, Long> now) {
-    if (before.equals(now)) {
-      return false;
-    }
     for (var use : before.entrySet()) {
       if (now.getOrDefault(use.getKey(), 0L) < use.getValue()) {
         return true;
@@ -156,16 +153,6 @@ final class NodeReadings {
       Map<String, Long> before, LoadReading reading, long keptMs) {
     Map<String, Double> uses = reading.smByPod();
     long oldestMs = reading.sampledAtMs() - keptMs;
-    boolean same = true;
-    for (var use : uses.entrySet()) {
-      same &= !works(use.getKey(), use.getValue()) || before.containsKey(use.getKey());
-    }
-    for (var pod : before.entrySet()) {
-      same &= pod.getValue() >= oldestMs || uses.containsKey(pod.getKey());
-    }
-    if (same) {
-      return before;
-    }
     var began = new HashMap<>(before);
     began.entrySet().removeIf(e -> e.getValue() < oldestMs && !uses.containsKey(e.getKey()));
     uses.forEach(
@@ -174,7 +161,7 @@ final class NodeReadings {
             began.putIfAbsent(pod, reading.sampledAtMs());
           }
         });
-    return Map.copyOf(began);
+    return began.equals(before) ? before : Map.copyOf(began);
   }
 
   /** Returns since when the pod has not worked; the largest number if nobody knows. */

@@ -250,9 +250,6 @@ public final class ClusterView {
     Map<String, Double> uses = reading.smByPod();
     double measuredUse =
         uses.isEmpty() ? reading.smMean() : sum(uses) - goneUse(node, uses, filter);
-    if (gpu.young().isEmpty()) {
-      return LoadForecast.certain(Math.max(0, measuredUse), history.odds());
-    }
     var newcomers = new ArrayList<LoadForecast.Newcomer>(gpu.young().size());
     for (NodeView.Young young : gpu.young()) {
       double pending = pending(node, gpu, young, reading);
@@ -378,9 +375,6 @@ public final class ClusterView {
    * the mean follows.
    */
   private double unmeasured(String node, NodeView.Gpu gpu, LoadReading reading) {
-    if (gpu.young().isEmpty()) {
-      return 0;
-    }
     double share = 0;
     for (NodeView.Young young : gpu.young()) {
       share += young.share() * pending(node, gpu, young, reading);

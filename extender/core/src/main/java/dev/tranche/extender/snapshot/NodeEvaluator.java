@@ -156,7 +156,6 @@ public final class NodeEvaluator {
             .flatMap(uid -> ledger.hold(uid).stream())
             .map(Hold::node)
             .collect(Collectors.toSet());
-    private final boolean noneDiffers;
     private final long nowMs;
 
     private ForPod(PodFacts pod, Uncached uncached) {
@@ -166,13 +165,10 @@ public final class NodeEvaluator {
       this.chosen = policyOf(pod);
       this.page = evaluations.page(pod, chosen);
       this.own = ownNode(pod);
-      this.noneDiffers = own.isEmpty() && nominated.isEmpty();
     }
 
     public NodeFit of(String node) {
-      return noneDiffers || !(node.equals(own) || nominated.contains(node))
-          ? page.of(node, nowMs)
-          : different(node);
+      return node.equals(own) || nominated.contains(node) ? different(node) : page.of(node, nowMs);
     }
 
     private NodeFit different(String node) {
