@@ -1,6 +1,7 @@
 package dev.tranche.extender.history;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collection;
 import java.util.Comparator;
 import java.util.List;
@@ -38,7 +39,6 @@ public final class GpuHistory {
   private final int gpusMax;
   private final TreeMap<Key, Ring> rings = new TreeMap<>(Key.ORDER);
   private long newestSlot = Long.MIN_VALUE;
-  private volatile int kept;
   private volatile int leftOut;
 
   private record Key(String node, String uuid) {
@@ -91,8 +91,8 @@ public final class GpuHistory {
   }
 
   /** Size of all rings and what belongs to them. */
-  public long bytes() {
-    return (long) kept * BYTES;
+  public synchronized long bytes() {
+    return (long) rings.size() * BYTES;
   }
 
   /** Returns the number of GPUs of the last samples that did not fit into memory. */
@@ -124,7 +124,6 @@ public final class GpuHistory {
     }
     newestSlot = Math.max(newestSlot, slot);
     leftOut = without;
-    kept = rings.size();
   }
 
   /**
@@ -206,9 +205,7 @@ public final class GpuHistory {
       if (slot > last) {
         // The ring still has older samples in the slots that were skipped.
         for (long old = Math.max(last + 1, slot - SLOTS + 1); old <= slot; old++) {
-          ring[at(old)] = 0;
-          ring[at(old) + 1] = 0;
-          ring[at(old) + 2] = 0;
+          Arrays.fill(ring, at(old), at(old) + SHORTS, (short) 0);
         }
         last = slot;
         readings = 0;

@@ -56,17 +56,16 @@ final class Histories {
             ready ->
                 ready
                     ? sources.inspections().latest().compose(now -> added(kept, now))
-                    : Future.succeededFuture(0))
+                    : Future.succeededFuture(false))
         .onFailure(failure -> LOG.warn("the history of GPUs has a gap", failure))
         .onComplete(done -> vertx.setTimer(SAMPLE_MS, due -> sample(kept)));
   }
 
-  private Future<@Nullable Integer> added(GpuHistory kept, Inspection snapshot) {
+  private Future<@Nullable Boolean> added(GpuHistory kept, Inspection snapshot) {
     return vertx.executeBlocking(
         () -> {
-          List<GpuHistory.Sample> samples = samples(snapshot);
-          kept.add(samples, sources.core().nowMs());
-          return samples.size();
+          kept.add(samples(snapshot), sources.core().nowMs());
+          return true;
         },
         false);
   }

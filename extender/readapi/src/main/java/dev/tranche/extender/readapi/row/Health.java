@@ -14,8 +14,6 @@ public enum Health {
   DRAINING,
   SILENT;
 
-  private final String text = CamelCase.of(this);
-
   static final Set<String> NAMES =
       Stream.of(values()).map(Health::toString).collect(Collectors.toUnmodifiableSet());
 
@@ -30,6 +28,6 @@ public enum Health {
 
   @Override
   public String toString() {
-    return text;
+    return CamelCase.of(this);
   }
 }

@@ -13,8 +13,6 @@ public enum PodState {
   BOUND,
   ENDED;
 
-  private final String text = CamelCase.of(this);
-
   static final Set<String> NAMES =
       Stream.of(values()).map(PodState::toString).collect(Collectors.toUnmodifiableSet());
 
@@ -30,6 +28,6 @@ public enum PodState {
 
   @Override
   public String toString() {
-    return text;
+    return CamelCase.of(this);
   }
 }
