@@ -27,7 +27,8 @@ import org.jspecify.annotations.Nullable;
  * which ones, and it never asks the extender about nodes that it refuses itself. The survey says
  * which nodes' GPUs would fit, but not whether the pod may use these nodes.
  */
-public final class WaitCauses {
+public record WaitCauses(
+    PodFacts pod, Survey survey, SchedulerVerdict verdict, Optional<Set<Reason>> decided) {
   private static final int MODELS_SHOWN_MAX = 5;
   private static final int SPLITS_SHOWN_MAX = 5;
 
@@ -41,18 +42,6 @@ public final class WaitCauses {
           Reason.CLIENTS,
           Reason.MEMORY);
 
-  private final PodFacts pod;
-  private final Survey survey;
-  private final SchedulerVerdict verdict;
-  private final Optional<Set<Reason>> decided;
-
-  private WaitCauses(PodFacts pod, Survey survey, Optional<Set<Reason>> decided) {
-    this.pod = pod;
-    this.survey = survey;
-    this.verdict = pod.scheduler();
-    this.decided = decided;
-  }
-
   /**
    * Returns why a pod waits.
    *
@@ -61,7 +50,7 @@ public final class WaitCauses {
    *     reason if some node fitted
    */
   public static WaitCause of(PodFacts pod, Survey survey, Optional<Set<Reason>> decided) {
-    return new WaitCauses(pod, survey, decided).cause();
+    return new WaitCauses(pod, survey, pod.scheduler(), decided).cause();
   }
 
   /**

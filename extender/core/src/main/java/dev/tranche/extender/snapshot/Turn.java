@@ -44,7 +44,7 @@ public final class Turn {
 
   /** Is called before each step, which may not be divided. The first one is always allowed. */
   public void step() {
-    if (work > 0 && isOver()) {
+    if (work > 0 && (work >= WORK_MAX || clockMs.getAsLong() >= endMs)) {
       throw new Over();
     }
   }
@@ -59,9 +59,5 @@ public final class Turn {
   /** Returns the comparisons of this turn. */
   public long work() {
     return work;
-  }
-
-  private boolean isOver() {
-    return work >= WORK_MAX || clockMs.getAsLong() >= endMs;
   }
 }

@@ -21,14 +21,10 @@ public enum Output {
 
   /** Returns an answer as text. */
   public String of(Record answer, Instant now) {
-    return switch (this) {
-      case JSON -> Json.pretty(answer);
-      case TABLE -> table(answer, false, now);
-      case WIDE -> table(answer, true, now);
-    };
-  }
-
-  private static String table(Record answer, boolean wide, Instant now) {
+    if (this == JSON) {
+      return Json.pretty(answer);
+    }
+    boolean wide = this == WIDE;
     return switch (answer) {
       case NamespaceSummary summary -> Description.of(summary);
       case PodDetail pod -> Description.of(pod, wide, now);
