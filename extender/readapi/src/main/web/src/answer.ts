@@ -2,7 +2,6 @@
 import { useEffect, useState } from "preact/hooks";
 import { ask, whyOf } from "./connection.ts";
 
-const ANSWER_MS_MAX = 10_000;
 /** Statuses of a reached limit: the extender limits the rate of some requests over all clients. */
 const BUSY = [429, 503];
 
@@ -35,8 +34,7 @@ export function useAnswer<T>(path: string, againMs: number): T | string {
 }
 
 async function answer<T>(path: string, over: AbortSignal): Promise<{ busy: boolean; found: T | string }> {
-  const signal = AbortSignal.any([over, AbortSignal.timeout(ANSWER_MS_MAX)]);
-  const answer = await ask(path, { signal });
+  const answer = await ask(path, over);
   const found = answer.ok ? ((await answer.json()) as T) : await whyOf(answer);
   return { busy: BUSY.includes(answer.status), found };
 }

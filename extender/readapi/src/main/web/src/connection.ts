@@ -12,8 +12,7 @@ const TOKEN = "tranche-token";
 
 export type Connection =
   | { readonly state: "connecting" | "live" }
-  | { readonly state: "lost" | "refused"; readonly why: string }
-  | { readonly state: "token" | "forbidden"; readonly why: string };
+  | { readonly state: "lost" | "refused" | "token" | "forbidden"; readonly why: string };
 
 export const connection = signal<Connection>({ state: "connecting" });
 /** When the last answer arrived, by this machine's clock. */
@@ -34,11 +33,11 @@ export function useToken(value: string): void {
   void look();
 }
 
-export const ask = (path: string, init: RequestInit = {}) =>
+export const ask = (path: string, over: AbortSignal) =>
   fetch(`api/v1/${path}`, {
-    ...init,
     cache: "no-store",
-    headers: token ? { ...init.headers, Authorization: `Bearer ${token}` } : (init.headers ?? {}),
+    headers: token ? { Authorization: `Bearer ${token}` } : {},
+    signal: AbortSignal.any([over, AbortSignal.timeout(ANSWER_MS_MAX)]),
   });
 
 /** The detail of a problem document, else the status. */
@@ -79,8 +78,7 @@ export async function look(): Promise<void> {
   // If a newer request has replaced this one, its answer no longer counts.
   const counts = () => running === mine;
   try {
-    const signal = AbortSignal.any([mine.signal, AbortSignal.timeout(ANSWER_MS_MAX)]);
-    const answer = await ask(`changes?resourceVersion=${resourceVersion.value}`, { signal });
+    const answer = await ask(`changes?resourceVersion=${resourceVersion.value}`, mine.signal);
     const found = answer.ok ? JSON.parse(await answer.text()) : await whyOf(answer);
     if (!counts()) return;
     if (answer.ok) heard(found);

@@ -1,5 +1,6 @@
 /** What the map shows of a GPU, computed once from its row. */
 import { bytesOf, gpusOf } from "./quantity.ts";
+import { once } from "./key.ts";
 import type { Gpu } from "./types.ts";
 
 export interface Facts {
@@ -15,18 +16,7 @@ export interface Facts {
   readonly words: readonly string[];
 }
 
-const known = new WeakMap<Gpu, Facts>();
-
-export function factsOf(gpu: Gpu): Facts {
-  let facts = known.get(gpu);
-  if (!facts) {
-    facts = workedOut(gpu);
-    known.set(gpu, facts);
-  }
-  return facts;
-}
-
-function workedOut(gpu: Gpu): Facts {
+export const factsOf = once((gpu: Gpu): Facts => {
   const bytes = bytesOf(gpu.memory);
   const grantedBytes = bytesOf(gpu.granted.memory);
   const fresh = gpu.measured?.fresh === true;
@@ -43,7 +33,7 @@ function workedOut(gpu: Gpu): Facts {
     usedBytes,
     words,
   };
-}
+});
 
 export const shareText = (gpu: Gpu) => `${gpu.replicas - gpu.freeReplicas} of ${gpu.replicas}`;
 

@@ -1,6 +1,7 @@
 /** A GPU as the stack of its pods, from the top: what each holds, and what is free. */
 import { factsOf } from "./gpu.ts";
 import { gpusOf } from "./quantity.ts";
+import { once } from "./key.ts";
 import type { Gpu, Holder } from "./types.ts";
 
 export type Part =
@@ -17,18 +18,7 @@ export const shareOf = (holder: Holder) => holder.replicas / holder.replicasPerG
 const inOrder = (a: Holder, b: Holder) =>
   a.namespace < b.namespace ? -1 : a.namespace > b.namespace ? 1 : shareOf(b) - shareOf(a) || (a.name < b.name ? -1 : 1);
 
-const known = new WeakMap<Gpu, readonly Part[]>();
-
-export function partsOf(gpu: Gpu): readonly Part[] {
-  let parts = known.get(gpu);
-  if (!parts) {
-    parts = made(gpu);
-    known.set(gpu, parts);
-  }
-  return parts;
-}
-
-function made(gpu: Gpu): readonly Part[] {
+export const partsOf = once((gpu: Gpu): readonly Part[] => {
   const parts: Part[] = [...gpu.holders].sort(inOrder).map((holder) => ({ kind: "pod", share: shareOf(holder), holder }));
   const { shareGranted } = factsOf(gpu);
   const named = parts.reduce((sum, part) => sum + part.share, 0);
@@ -39,7 +29,7 @@ function made(gpu: Gpu): readonly Part[] {
   if (free > LEAST) parts.push({ kind: "free", share: free });
   if (left - free > LEAST) parts.push({ kind: "blocked", share: left - free });
   return parts;
-}
+});
 
 /** The same stack with one namespace's pods; all others are one part. */
 export function partsOfNamespace(gpu: Gpu, namespace: string): readonly Part[] {

@@ -3,7 +3,7 @@ import { factsOf, modelText, readingText, shareText } from "./gpu.ts";
 import { colourOf } from "./palette.ts";
 import { count, gpus as gpuText, gpusOf, percent, share } from "./quantity.ts";
 import { partsOf, partsOfNamespace, shareOf, type Part } from "./stack.ts";
-import { gpuKey } from "./key.ts";
+import { gather, gpuKey } from "./key.ts";
 import type { Gpu } from "./types.ts";
 
 export interface Tile {
@@ -191,18 +191,6 @@ const NAMES: Record<string, (gpu: Gpu) => readonly string[]> = {
   namespace: (gpu) =>
     gpu.holders.length === 0 ? [NO_PODS] : [...new Set(gpu.holders.map((holder) => holder.namespace))],
 };
-
-function gather(gpus: readonly Gpu[], names: (gpu: Gpu) => readonly string[]): Map<string, Gpu[]> {
-  const found = new Map<string, Gpu[]>();
-  for (const gpu of gpus) {
-    for (const name of names(gpu)) {
-      const rows = found.get(name);
-      if (rows) rows.push(gpu);
-      else found.set(name, [gpu]);
-    }
-  }
-  return found;
-}
 
 export function groupsOf(gpus: readonly Gpu[], by: string): readonly Group[] {
   const whole = gpus.length > CELLS_MAX;

@@ -131,7 +131,7 @@ export type Measured = Readonly<{
 }>;
 
 export type MemoryQuantity = string;
-export type ModelSums = Readonly<{ model: string; total: Amount; healthy: Amount; granted: Amount; used: UsedAmount }>;
+export type ModelSums = Sums & Readonly<{ model: string }>;
 export type NodeCount = Readonly<{ message: string; nodes: number }>;
 
 export type NodeFit = Readonly<{
@@ -164,21 +164,7 @@ export type PodCount = Readonly<{ reason: string; message: string; pods: number 
 
 export type PodChange = Pick<Pod, "namespace" | "name"> & Row;
 
-export type PodDetail = Readonly<{
-  namespace: string;
-  name: string;
-  uid: string;
-  resource: string;
-  requested: Requested;
-  state: PodState;
-  since?: string;
-  node?: string;
-  stage?: Stage;
-  gpus?: readonly GpuShare[];
-  granted?: Amount;
-  waiting?: Waiting;
-  used?: Used;
-  idleSince?: string;
+export type PodDetail = Pod & Readonly<{
   annotations: Readonly<Record<string, string>>;
   decision?: Decision;
   schedulerMessage?: string;

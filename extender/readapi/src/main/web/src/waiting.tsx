@@ -7,7 +7,7 @@ import { modelText } from "./gpu.ts";
 import { age, count, gpusOf, share } from "./quantity.ts";
 import { shownPods } from "./store.ts";
 import { Since } from "./since.tsx";
-import { podKey } from "./key.ts";
+import { gather, podKey } from "./key.ts";
 import type { Pod, Waiting as Why } from "./types.ts";
 import { link, shownPlace } from "./url.ts";
 
@@ -28,13 +28,9 @@ const GENERATED = /-(?:(?:[bcdf-hj-np-tv-xz2456789]{6,10}-)?[bcdf-hj-np-tv-xz245
 const sinceMs = (pod: Pod) => (pod.since ? Date.parse(pod.since) : Infinity);
 
 function waitersOf(pods: readonly Pod[]): readonly Waiter[] {
-  const found = new Map<string, Pod[]>();
-  for (const pod of pods) {
-    const key = JSON.stringify([pod.namespace, pod.name.replace(GENERATED, ""), pod.waiting?.reason, pod.waiting?.message, pod.requested]);
-    const same = found.get(key);
-    if (same) same.push(pod);
-    else found.set(key, [pod]);
-  }
+  const found = gather(pods, (pod) => [
+    JSON.stringify([pod.namespace, pod.name.replace(GENERATED, ""), pod.waiting?.reason, pod.waiting?.message, pod.requested]),
+  ]);
   return [...found.values()]
     .map((same) => {
       const first = same.reduce((oldest, pod) => (sinceMs(pod) < sinceMs(oldest) ? pod : oldest));

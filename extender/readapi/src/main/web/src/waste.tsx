@@ -5,7 +5,7 @@ import { tenSecondsMs } from "./connection.ts";
 import { colourOf } from "./palette.ts";
 import { age, bytesOf, count, gpusOf, memory, rounded, share } from "./quantity.ts";
 import { shownPods } from "./store.ts";
-import { podKey } from "./key.ts";
+import { gather, podKey } from "./key.ts";
 import type { Pod } from "./types.ts";
 import { link } from "./url.ts";
 
@@ -52,16 +52,11 @@ function ownerOf(name: string, pods: readonly Pod[]): Owner {
   };
 }
 
-const owners = computed(() => {
-  const byNamespace = new Map<string, Pod[]>();
-  for (const pod of shownPods.value) {
-    if (!pod.granted) continue;
-    const pods = byNamespace.get(pod.namespace);
-    if (pods) pods.push(pod);
-    else byNamespace.set(pod.namespace, [pod]);
-  }
-  return [...byNamespace].map(([name, pods]) => ownerOf(name, pods)).sort((a, b) => b.unused - a.unused || b.held - a.held);
-});
+const owners = computed(() =>
+  [...gather(shownPods.value.filter((pod) => pod.granted), (pod) => [pod.namespace])]
+    .map(([name, pods]) => ownerOf(name, pods))
+    .sort((a, b) => b.unused - a.unused || b.held - a.held),
+);
 
 export function Waste() {
   const all = owners.value;

@@ -26,9 +26,11 @@ import java.time.Instant;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
@@ -37,7 +39,7 @@ final class OpenApiTest {
   private static final ListQuery ALL = new ListQuery(Map.of(), 100, "");
 
   private static final Pattern TYPE =
-      Pattern.compile("export type (\\w+) = Readonly<\\{(.*?)\\}>;");
+      Pattern.compile("export type (\\w+) = (?:(\\w+) & )?Readonly<\\{(.*?)\\}>;");
   private static final Pattern FIELD = Pattern.compile("(\\w+\\??): [^;]+");
 
   private final FakeWorld world = new FakeWorld(Policy.LOAD);
@@ -204,8 +206,14 @@ final class OpenApiTest {
     JsonNode schemas = OpenApi.document().at("/components/schemas");
     String types =
         Files.readString(Path.of("readapi/src/main/web/src/types.ts")).replaceAll("\\s+", " ");
-    var compared = new TreeSet<String>();
-    for (MatchResult type : TYPE.matcher(types).results().toList()) {
+    List<MatchResult> found = TYPE.matcher(types).results().toList();
+    var fields = new TreeMap<String, List<String>>();
+    found.forEach(
+        type ->
+            fields.put(
+                type.group(1),
+                FIELD.matcher(type.group(3)).results().map(field -> field.group(1)).toList()));
+    for (MatchResult type : found) {
       JsonNode schema = schemas.path(type.group(1));
       var required = new TreeSet<String>();
       schema.path("required").forEach(name -> required.add(name.asText()));
@@ -214,11 +222,11 @@ final class OpenApiTest {
           .path("properties")
           .fieldNames()
           .forEachRemaining(name -> declared.add(required.contains(name) ? name : name + "?"));
-      assertThat(FIELD.matcher(type.group(2)).results().map(field -> field.group(1)))
+      List<String> inherited = type.group(2) == null ? List.of() : fields.get(type.group(2));
+      assertThat(Stream.concat(fields.get(type.group(1)).stream(), inherited.stream()))
           .as(type.group(1))
           .containsExactlyInAnyOrderElementsOf(declared);
-      compared.add(type.group(1));
     }
-    assertThat(compared).contains("Gpu", "Pod", "PodDetail", "History", "ClusterSummary");
+    assertThat(fields.keySet()).contains("Gpu", "Pod", "PodDetail", "History", "ClusterSummary");
   }
 }
