@@ -93,10 +93,7 @@ final class HostileReviews {
     }
     System.out.printf(
         "%d bodies beside %d bytes of others; at most %d bytes allocated per byte (%s)%n",
-        count,
-        others.length,
-        reviews.worstPerByte,
-        reviews.worstMemory);
+        count, others.length, reviews.worstPerByte, reviews.worstMemory);
   }
 
   private void review(byte[] body) {
