@@ -156,11 +156,7 @@ public final class Settings<S extends Enum<S> & ProcessSetting> {
   }
 
   public String text(S setting) {
-    String value = given.get(setting);
-    if (value == null && !setting.fileKey().isEmpty()) {
-      value = file.get(setting.fileKey());
-    }
-    return value == null ? setting.fallback() : value;
+    return given.getOrDefault(setting, file.getOrDefault(setting.fileKey(), setting.fallback()));
   }
 
   /** Returns the items of a list, in order, without empty ones and duplicates. */
@@ -185,11 +181,7 @@ public final class Settings<S extends Enum<S> & ProcessSetting> {
   public List<String> resources(S setting) {
     String allowed = "extended resources, for example nvidia.com/gpu";
     List<String> resources = list(setting, RESOURCE, allowed);
-    if (resources.isEmpty()) {
-      reportInvalid(setting, allowed);
-      return List.of(setting.fallback());
-    }
-    return resources;
+    return resources.isEmpty() ? invalid(setting, allowed, List.of(setting.fallback())) : resources;
   }
 
   /** Returns whether it is set anywhere, rather than left at its default. */
@@ -201,10 +193,7 @@ public final class Settings<S extends Enum<S> & ProcessSetting> {
     return switch (text(setting)) {
       case "true", "1", "t", "T", "TRUE", "True" -> true;
       case "false", "0", "f", "F", "FALSE", "False" -> false;
-      default -> {
-        reportInvalid(setting, "true or false");
-        yield false;
-      }
+      default -> invalid(setting, "true or false", false);
     };
   }
 
@@ -218,8 +207,7 @@ public final class Settings<S extends Enum<S> & ProcessSetting> {
     boolean readable = digits.matches("\\d{1," + DIGITS_MAX + "}");
     if (!readable || Integer.parseInt(digits) < least || Integer.parseInt(digits) > most) {
       String allowed = "a whole number from %d%s to %d%s".formatted(least, unit, most, unit);
-      reportInvalid(setting, allowed);
-      return least;
+      return invalid(setting, allowed, least);
     }
     return Integer.parseInt(digits);
   }
@@ -232,11 +220,7 @@ public final class Settings<S extends Enum<S> & ProcessSetting> {
     Duration shortest = parsed(least).orElseThrow();
     return parsed(text(setting))
         .filter(d -> d.compareTo(shortest) >= 0 && d.compareTo(parsed(most).orElseThrow()) <= 0)
-        .orElseGet(
-            () -> {
-              reportInvalid(setting, least + " to " + most);
-              return shortest;
-            });
+        .orElseGet(() -> invalid(setting, least + " to " + most, shortest));
   }
 
   private static Optional<Duration> parsed(String text) {
@@ -320,6 +304,12 @@ public final class Settings<S extends Enum<S> & ProcessSetting> {
 
   private static String nameOf(Enum<?> value) {
     return value.name().toLowerCase(Locale.ROOT).replace('_', '-');
+  }
+
+  /** Reports that a setting's value is wrong, and returns what counts instead. */
+  private <T> T invalid(S setting, String allowed, T instead) {
+    reportInvalid(setting, allowed);
+    return instead;
   }
 
   /** Reports that a setting's value is wrong. */
