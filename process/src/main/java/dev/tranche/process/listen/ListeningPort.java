@@ -88,12 +88,6 @@ public final class ListeningPort {
    * Creates a server of HTTP/1.1 alone.
    *
    * @param options certificates and idle time; the bounds are set here
-   */
-  public HttpServer http1(HttpServerOptions options, Handler<HttpServerRequest> requests) {
-    return http1(options, () -> false, requests);
-  }
-
-  /**
    * @param draining whether clients should use another process by now: a Service routes only new
    *     connections there
    */

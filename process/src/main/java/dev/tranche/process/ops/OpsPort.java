@@ -39,7 +39,7 @@ public record OpsPort(Handler<HttpServerRequest> metrics, Supplier<Future<Probe>
   }
 
   public Future<HttpServer> listen(ListeningPort port, HostPort address) {
-    return port.http1(new HttpServerOptions().setIdleTimeout(IDLE_S_MAX), this::handle)
+    return port.http1(new HttpServerOptions().setIdleTimeout(IDLE_S_MAX), () -> false, this::handle)
         .listen(SocketAddress.inetSocketAddress(address.port(), address.host()));
   }
 

@@ -37,7 +37,10 @@ class ChunkedBodyIT {
   @Test
   void body_isRefused_whereAPortTakesNoChunks() throws Exception {
     HttpServer server =
-        listen(port -> port.http1(new HttpServerOptions(), request -> request.response().end()));
+        listen(
+            port ->
+                port.http1(
+                    new HttpServerOptions(), () -> false, request -> request.response().end()));
     try (Socket socket = connect(server)) {
       socket.getOutputStream().write((HEAD + "0\r\n\r\n").getBytes(StandardCharsets.US_ASCII));
       assertThat(readAll(socket)).startsWith("HTTP/1.1 411 Length Required");
