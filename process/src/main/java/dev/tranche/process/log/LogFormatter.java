@@ -24,16 +24,9 @@ public final class LogFormatter extends Formatter {
 
   @Override
   public String format(LogRecord logged) {
-    var line =
-        new StringBuilder(160)
-            .append(TIME.format(logged.getInstant()))
-            .append(' ')
-            .append(level(logged.getLevel()))
-            .append(' ')
-            .append(logged.getLoggerName())
-            .append(": ")
-            .append(Printable.of(String.valueOf(formatMessage(logged)), MESSAGE_CHARS_MAX))
-            .append('\n');
+    String head = TIME.format(logged.getInstant()) + " " + level(logged.getLevel());
+    String message = Printable.of(String.valueOf(formatMessage(logged)), MESSAGE_CHARS_MAX);
+    var line = new StringBuilder(head + " " + logged.getLoggerName() + ": " + message + "\n");
     if (logged.getThrown() != null) {
       trace(logged.getThrown())
           .lines()

@@ -7,7 +7,6 @@ import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
-import io.micrometer.core.instrument.Tags;
 import io.micrometer.core.instrument.Timer;
 import io.micrometer.core.instrument.binder.jvm.JvmMemoryMetrics;
 import io.micrometer.core.instrument.binder.system.FileDescriptorMetrics;
@@ -23,7 +22,6 @@ import java.util.Map;
 import java.util.function.Function;
 import java.util.function.Supplier;
 import java.util.stream.DoubleStream;
-import java.util.stream.Stream;
 
 /** Registers the meters of a process, each with its help. */
 public class Meters {
@@ -57,12 +55,10 @@ public class Meters {
   /** Registers what every process has: its version, and the use of its JVM. */
   public final void registerProcess() {
     gauge("tranche.build.info", "1; the version that runs.", () -> 1, "version", VERSION);
-    Stream.of(
-            new JvmMemoryMetrics(),
-            new ProcessorMetrics(),
-            new UptimeMetrics(),
-            new FileDescriptorMetrics())
-        .forEach(each -> each.bindTo(registry));
+    new JvmMemoryMetrics().bindTo(registry);
+    new ProcessorMetrics().bindTo(registry);
+    new UptimeMetrics().bindTo(registry);
+    new FileDescriptorMetrics().bindTo(registry);
   }
 
   /**
@@ -89,10 +85,7 @@ public class Meters {
 
   /** Drops a gauge that was registered with these tags. */
   public final void removeGauge(String name, String... tags) {
-    Gauge found = registry.find(name).tags(Tags.of(tags)).gauge();
-    if (found != null) {
-      registry.remove(found);
-    }
+    registry.find(name).tags(tags).gauges().forEach(registry::remove);
   }
 
   /**
