@@ -26,14 +26,11 @@ public final class BriefReports {
    * @param whole with its sequence, times and applied directive
    */
   public NodeReport of(NodeReport whole) {
-    if (whole.getGpusCount() == 0) {
-      lastWhole = NodeReport.getDefaultInstance();
-      return whole;
-    }
     NodeReport stable = withoutVolatileFields(whole);
     long ageMs = whole.getSentAtMs() - lastWholeAtMs;
     // The clock may have been set back.
-    if (ageMs >= 0 && ageMs < WHOLE_EVERY_MS && stable.equals(lastWhole)) {
+    boolean recent = ageMs >= 0 && ageMs < WHOLE_EVERY_MS;
+    if (recent && whole.getGpusCount() > 0 && stable.equals(lastWhole)) {
       return brief(whole);
     }
     lastWhole = stable;
