@@ -1,6 +1,7 @@
 package dev.tranche.nodeplugin.mps;
 
 import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Follows whether the control daemon serves what the plugin wants to advertise.
@@ -17,9 +18,9 @@ public final class MpsWatch {
 
   private final String node;
   private final LongSupplier clockMs;
-  private MpsAvailability availability = new MpsAvailability.NotNeeded();
   private boolean served;
-  private long neededSinceMs;
+  // Null until one is needed and does not serve.
+  private @Nullable Long awaitedSinceMs;
 
   /**
    * @param node its name in Kubernetes; may be empty
@@ -34,26 +35,21 @@ public final class MpsWatch {
   public MpsAvailability update(MpsPlan wanted, MpsStatus status) {
     if (!wanted.needed()) {
       served = false;
-      availability = new MpsAvailability.NotNeeded();
-      return availability;
+      awaitedSinceMs = null;
+      return new MpsAvailability.NotNeeded();
     }
-    if (availability instanceof MpsAvailability.NotNeeded) {
-      neededSinceMs = clockMs.getAsLong();
-    }
-    availability = needed(wanted, status);
-    served |= availability instanceof MpsAvailability.Serving;
-    return availability;
-  }
-
-  private MpsAvailability needed(MpsPlan wanted, MpsStatus status) {
     // A daemon that serves more still has GPUs that the plugin has lost.
     if (status instanceof MpsStatus.Serving(var lines) && lines.containsAll(wanted.lines())) {
+      served = true;
       return new MpsAvailability.Serving();
     }
     if (served) {
       return new MpsAvailability.Lost(reason(status));
     }
-    return clockMs.getAsLong() - neededSinceMs < AWAIT_MS
+    long nowMs = clockMs.getAsLong();
+    long sinceMs = awaitedSinceMs == null ? nowMs : awaitedSinceMs;
+    awaitedSinceMs = sinceMs;
+    return nowMs - sinceMs < AWAIT_MS
         ? new MpsAvailability.Awaited()
         : new MpsAvailability.Missing(reason(status));
   }
