@@ -5,11 +5,11 @@ import static java.util.stream.Collectors.toMap;
 import dev.tranche.api.node.Assignment;
 import dev.tranche.api.node.ContainerAssignment;
 import dev.tranche.api.node.GpuShare;
+import dev.tranche.api.podresources.ListPodResourcesResponse;
 import java.util.Collection;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
-import java.util.function.Predicate;
 import java.util.stream.Stream;
 
 /**
@@ -117,6 +117,8 @@ final class AdmittingPod {
       Comparator.comparing((Candidate c) -> c.pod().answered().isEmpty())
           .thenComparingLong(c -> c.pod().order());
 
+  private static final PodList NO_LIST = new PodList(ListPodResourcesResponse.getDefaultInstance());
+
   private AdmittingPod() {}
 
   /**
@@ -129,14 +131,7 @@ final class AdmittingPod {
     List<Candidate> candidates =
         pods.stream()
             .filter(pod -> pod.mayAllocate(resource) && list.lists(pod.assignment()))
-            .flatMap(
-                pod ->
-                    candidate(
-                        pod,
-                        waiting(pod, list),
-                        size,
-                        c -> list.holds(pod.assignment(), c),
-                        c -> pod.holds(list, c)))
+            .flatMap(pod -> candidate(pod, waiting(pod, list), size, list))
             .collect(toMap(c -> c.pod().name(), c -> c, AdmittingPod::betterOfSameName))
             .values()
             .stream()
@@ -153,7 +148,7 @@ final class AdmittingPod {
   static Optional<Found> guess(Collection<PendingAssignment> pods, String resource, int size) {
     return pods.stream()
         .filter(pod -> pod.mayAllocate(resource))
-        .flatMap(pod -> candidate(pod, pod.unanswered(), size, c -> false, c -> false))
+        .flatMap(pod -> candidate(pod, pod.unanswered(), size, NO_LIST))
         .filter(c -> c.match() != Match.INIT)
         .min(OLDEST)
         .map(c -> c.found(How.SIZE_AND_AGE));
@@ -192,11 +187,7 @@ final class AdmittingPod {
   }
 
   private static Stream<Candidate> candidate(
-      PendingAssignment pod,
-      List<ContainerAssignment> waiting,
-      int size,
-      Predicate<ContainerAssignment> held,
-      Predicate<ContainerAssignment> begun) {
+      PendingAssignment pod, List<ContainerAssignment> waiting, int size, PodList list) {
     for (int i = 0; i < waiting.size(); i++) {
       ContainerAssignment container = waiting.get(i);
       if (PendingAssignment.size(container) == size) {
@@ -207,29 +198,28 @@ final class AdmittingPod {
                 container.getContainer(),
                 container.getSharesList(),
                 match,
-                held.test(container),
+                list.holds(pod.assignment(), container),
                 false));
       }
     }
-    List<GpuShare> shares = waiting.isEmpty() ? List.of() : sharesOfInit(pod, size, begun);
+    List<GpuShare> shares = waiting.isEmpty() ? List.of() : sharesOfInit(pod, size, list);
+    boolean taken = waiting.stream().anyMatch(c -> list.holds(pod.assignment(), c));
     return shares.isEmpty()
         ? Stream.empty()
-        : Stream.of(
-            new Candidate(pod, "", shares, Match.INIT, waiting.stream().anyMatch(held), false));
+        : Stream.of(new Candidate(pod, "", shares, Match.INIT, taken, false));
   }
 
   /**
    * Returns the part of what the pod holds that sidecars before the init container have not. What
    * the next container is to have comes first, since it takes over what the init container has.
    *
-   * @param begun whether the List shows a container's devices. An answer does not tell: an earlier
-   *     init container of the same size may have been taken for it
+   * @param list shows the devices of containers that have begun. An answer does not tell: an
+   *     earlier init container of the same size may have been taken for it
    */
-  private static List<GpuShare> sharesOfInit(
-      PendingAssignment pod, int size, Predicate<ContainerAssignment> begun) {
+  private static List<GpuShare> sharesOfInit(PendingAssignment pod, int size, PodList list) {
     var part = new HeldPart(pod.assignment());
     pod.containers().stream()
-        .filter(begun)
+        .filter(c -> pod.holds(list, c))
         .flatMap(c -> c.getSharesList().stream())
         .forEach(s -> part.remove(s.getUuid(), s.getReplicas()));
     return part.take(pod.unanswered().stream().flatMap(c -> c.getSharesList().stream()), size);
