@@ -3,6 +3,7 @@ package dev.tranche.nodeplugin.gpu;
 import dev.tranche.api.GpuPart;
 import dev.tranche.api.ReplicaId;
 import java.util.OptionalLong;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A replica that a container holds, possibly of an earlier config.
@@ -23,9 +24,10 @@ public record HeldReplica(
     return ReplicaId.uuidOf(id);
   }
 
-  /** Returns whether the sharing grants such a replica. */
-  boolean grantedUnder(GpuSharing how) {
-    return resource.equals(how.resource())
+  /** Returns whether the sharing, if there is any, grants such a replica. */
+  boolean grantedUnder(@Nullable GpuSharing how) {
+    return how != null
+        && resource.equals(how.resource())
         && replicasPerGpu == how.replicas()
         && id.equals(uuid()) != how.shared();
   }

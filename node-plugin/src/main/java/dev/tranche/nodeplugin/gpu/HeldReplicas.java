@@ -202,12 +202,8 @@ public final class HeldReplicas {
       String uuid, Collection<Held> held, @Nullable GpuSharing how, boolean assigned) {
     return held.stream()
         .filter(of -> of.replica().uuid().equals(uuid))
-        .map(of -> assigned && isOf(of.replica(), how) ? of.replica().part() : of.part())
+        .map(of -> assigned && of.replica().grantedUnder(how) ? of.replica().part() : of.part())
         .reduce(GpuPart.NONE, GpuPart::plus);
-  }
-
-  private static boolean isOf(HeldReplica replica, @Nullable GpuSharing how) {
-    return how != null && replica.grantedUnder(how);
   }
 
   // The id of a whole GPU shows that it is whole. For a shared one, the number of replicas is known
@@ -300,8 +296,7 @@ public final class HeldReplicas {
     Map<String, Integer> byUuid = new HashMap<>();
     for (Held held : byKey.values()) {
       HeldReplica replica = held.replica();
-      boolean offered = replica.resource().equals(current.resource());
-      if (held.pods() > 1 && offered && isOf(replica, current.sharing().get(replica.uuid()))) {
+      if (held.pods() > 1 && replica.grantedUnder(current.sharing().get(replica.uuid()))) {
         byUuid.merge(replica.uuid(), held.pods() - 1, Integer::sum);
       }
     }

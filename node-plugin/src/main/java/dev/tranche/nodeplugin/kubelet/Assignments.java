@@ -79,8 +79,7 @@ public final class Assignments {
   private boolean hasPredecessor(Assignment assignment) {
     String uid = assignment.getPodUid();
     String name = PendingAssignment.name(assignment);
-    return Stream.of(byUid, retracted)
-            .flatMap(pods -> pods.values().stream())
+    return expected().stream()
             .anyMatch(pod -> !pod.assignment().getPodUid().equals(uid) && pod.name().equals(name))
         || confirmed.entrySet().stream()
             .anyMatch(of -> !of.getKey().equals(uid) && of.getValue().equals(name));
