@@ -94,7 +94,7 @@ final class ConfigKeeper {
     String requestedLabel = label;
     Outcome before = latest;
     vertx
-        .executeBlocking(() -> source.load(requestedLabel, before), true)
+        .executeBlocking(() -> source.load(requestedLabel, before))
         .onSuccess(now -> apply(requestedLabel, now))
         .onFailure(e -> LOG.warn("cannot read the config: {}", e.toString()));
   }

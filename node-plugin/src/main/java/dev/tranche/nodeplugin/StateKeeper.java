@@ -64,8 +64,7 @@ final class StateKeeper {
             () -> {
               file.write(now);
               return true;
-            },
-            true)
+            })
         .onFailure(e -> failed("keep this for a restart", e))
         .onComplete(done -> written());
   }

@@ -144,8 +144,7 @@ final class KubeletLink {
   private FolderState readFolder() throws IOException {
     String kubelet = SocketFile.identity(kubeletSocket);
     boolean removed = kubelet.isEmpty() && SocketFile.removed(folder);
-    Optional<String> denied =
-        kubelet.isEmpty() ? FileAccess.denied(kubeletSocket) : Optional.empty();
+    Optional<String> denied = FileAccess.denied(kubeletSocket);
     if (denied.isPresent()) {
       return new FolderState("", denied, false, Optional.empty(), false);
     }
@@ -211,9 +210,6 @@ final class KubeletLink {
 
   // A stop in the meantime waits for this future, so that it finds the server to close.
   private Future<Path> open() {
-    if (stopped) {
-      return Future.failedFuture("stopped");
-    }
     Path next = sockets.next();
     Future<Path> listening = close().compose(v -> listen(next)).map(next);
     opening = listening;

@@ -57,7 +57,7 @@ final class PluginSockets {
         }
       }
     } catch (NoSuchFileException | NotDirectoryException noFolder) {
-      return Optional.empty();
+      // Nobody serves it there.
     }
     return Optional.empty();
   }

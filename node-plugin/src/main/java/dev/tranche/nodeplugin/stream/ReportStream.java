@@ -238,15 +238,7 @@ final class ReportStream {
         .metrics()
         .count("tranche.node.stream.ends", "Streams to extenders that ended or never opened.");
     LOG.warn("the stream to extender {} ended, retrying in {} ms: {}", replica, waitMs, reason);
-    parts
-        .vertx()
-        .setTimer(
-            waitMs,
-            id -> {
-              if (!stopped) {
-                connect();
-              }
-            });
+    parts.vertx().setTimer(waitMs, id -> connect());
   }
 
   // A TLS failure says what is wrong only in its cause.

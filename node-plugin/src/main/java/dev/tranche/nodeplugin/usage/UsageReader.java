@@ -56,9 +56,6 @@ public final class UsageReader {
 
   /** Returns the use of one GPU by container; in sum no more than the reading of the same GPU. */
   public List<ContainerUse> of(List<GpuProcess> processes, GpuReading reading) {
-    if (processes.isEmpty()) {
-      return List.of();
-    }
     Map<ContainerName, ContainerUse> byContainer = new LinkedHashMap<>();
     for (GpuProcess process : processes) {
       seenPids.add(process.pid());
