@@ -15,7 +15,6 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.function.Predicate;
-import java.util.stream.Stream;
 
 /**
  * All replicas of this node, resource by resource.
@@ -153,14 +152,5 @@ public record NodeReplicas(
 
   public int count(Predicate<Replica> which) {
     return (int) byResource.stream().flatMap(r -> r.all().stream()).filter(which).count();
-  }
-
-  /** Returns whether one of these GPUs or MIG devices has this uuid. */
-  public boolean hasGpu(String uuid) {
-    return sharing.containsKey(uuid);
-  }
-
-  public Stream<String> resources() {
-    return byResource.stream().map(Replicas::resource);
   }
 }

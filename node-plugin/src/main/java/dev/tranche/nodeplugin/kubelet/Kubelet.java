@@ -16,7 +16,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.OptionalLong;
+import java.util.Optional;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -78,10 +78,7 @@ public final class Kubelet {
         .gauge(
             "tranche.node.read.back.age.seconds",
             "Time since the kubelet last reported which pods hold which replicas.",
-            () -> {
-              OptionalLong ageMs = readBack.listAgeMs(MonotonicClock.ms());
-              return ageMs.isEmpty() ? Double.NaN : ageMs.getAsLong() / 1000.0;
-            });
+            () -> listAgeMs(MonotonicClock.ms()).map(ms -> ms / 1000.0).orElse(Double.NaN));
   }
 
   /**
@@ -98,7 +95,7 @@ public final class Kubelet {
     published = replicas;
     // A resource that is no longer advertised must lose its socket: the kubelet would keep using
     // it.
-    Set<String> resources = replicas.resources().collect(toSet());
+    Set<String> resources = replicas.byResource().stream().map(Replicas::resource).collect(toSet());
     List<String> gone = links.keySet().stream().filter(r -> !resources.contains(r)).toList();
     gone.forEach(resource -> stopLink(Objects.requireNonNull(links.remove(resource))));
     replicas
@@ -111,7 +108,9 @@ public final class Kubelet {
     if (known != null) {
       known.publish(replicas);
     } else {
-      KubeletLink link = link(replicas);
+      var calls = new ResourceCalls(assignments, held, replicas);
+      var server = new DevicePluginServer(parts, podResources, readBack, calls);
+      var link = new KubeletLink(parts, server, replicas);
       links.put(replicas.resource(), link);
       // A link to the same resource may just have been stopped, and its socket not be deleted yet.
       stopping.onComplete(done -> link.start());
@@ -128,12 +127,6 @@ public final class Kubelet {
     stopping = link.stop().eventually(() -> before).otherwiseEmpty();
   }
 
-  private KubeletLink link(Replicas replicas) {
-    var calls = new ResourceCalls(assignments, held, replicas);
-    var server = new DevicePluginServer(parts, podResources, readBack, calls);
-    return new KubeletLink(parts, server, replicas);
-  }
-
   private void read(PodList list) {
     assignments.listed(list);
     List<Holding> holdings = list.holdings(this::isOurs);
@@ -147,7 +140,7 @@ public final class Kubelet {
     return links.containsKey(devices.getResourceName())
         || (now != null
             && devices.getDeviceIdsList().stream()
-                .anyMatch(id -> now.hasGpu(ReplicaId.uuidOf(id))));
+                .anyMatch(id -> now.sharing().containsKey(ReplicaId.uuidOf(id))));
   }
 
   /** Returns the problems that prevent the registration and that somebody must fix. */
@@ -156,7 +149,7 @@ public final class Kubelet {
   }
 
   /** Returns the age of the last List that was read back; empty before the first. */
-  public OptionalLong listAgeMs(long nowMs) {
+  public Optional<Long> listAgeMs(long nowMs) {
     return readBack.listAgeMs(nowMs);
   }
 

@@ -3,7 +3,7 @@ package dev.tranche.nodeplugin.kubelet;
 import dev.tranche.process.loop.MonotonicClock;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
-import java.util.OptionalLong;
+import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import org.slf4j.Logger;
@@ -41,13 +41,7 @@ final class ReadBack {
   }
 
   void start() {
-    vertx.setPeriodic(
-        BEAT_MS,
-        id -> {
-          if (!scheduled) {
-            read();
-          }
-        });
+    vertx.setPeriodic(BEAT_MS, id -> scheduleRead(1));
     // Registration comes first: no Allocate comes before it, and there is less to do at once.
     scheduleRead(AFTER_ALLOCATE_MS);
   }
@@ -73,8 +67,8 @@ final class ReadBack {
   }
 
   /** Returns the age of the last List that was read; empty before the first success. */
-  OptionalLong listAgeMs(long nowMs) {
-    return listedAtMs < 0 ? OptionalLong.empty() : OptionalLong.of(nowMs - listedAtMs);
+  Optional<Long> listAgeMs(long nowMs) {
+    return listedAtMs < 0 ? Optional.empty() : Optional.of(nowMs - listedAtMs);
   }
 
   void stop() {

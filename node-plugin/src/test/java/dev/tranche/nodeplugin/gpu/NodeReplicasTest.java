@@ -104,7 +104,7 @@ class NodeReplicasTest {
   @Test
   void eachResource_hasItsOwnGpus() {
     NodeReplicas replicas = make(sharing(SHARED, 3), sharing(GPU, 1));
-    assertThat(replicas.resources()).containsExactly(GPU, SHARED);
+    assertThat(replicas.byResource()).extracting(Replicas::resource).containsExactly(GPU, SHARED);
     Replicas whole = replicas.byResource().getFirst();
     assertThat(whole.all()).extracting(Replica::id).containsExactly("GPU-1");
     assertThat(whole.gpuOf("GPU-1")).isPresent();
@@ -248,7 +248,7 @@ class NodeReplicasTest {
   void renamedResource_staysUntilItIsFree() {
     hold(sharing(GPU, 2), "GPU-0::0");
     NodeReplicas replicas = make(sharing(SHARED, 2));
-    assertThat(replicas.resources()).containsExactly(GPU, SHARED);
+    assertThat(replicas.byResource()).extracting(Replicas::resource).containsExactly(GPU, SHARED);
     assertThat(replicas.byResource().getFirst().all())
         .extracting(Replica::id, Replica::stage)
         .containsExactly(tuple("GPU-0::0", Stage.RETIRED));
@@ -256,7 +256,9 @@ class NodeReplicasTest {
     assertThat(ids(replicas, Stage.OFFERED)).hasSize(1);
     assertThat(ids(replicas, Stage.WITHHELD)).hasSize(1);
     hold(sharing(SHARED, 2), holding(SHARED));
-    assertThat(make(sharing(SHARED, 2)).resources()).containsExactly(SHARED);
+    assertThat(make(sharing(SHARED, 2)).byResource())
+        .extracting(Replicas::resource)
+        .containsExactly(SHARED);
   }
 
   @Test
@@ -460,6 +462,6 @@ class NodeReplicasTest {
   void foreignGpus_areNotOurs() {
     hold(sharing(GPU, 2), "GPU-7::0");
     assertThat(ids(make(sharing(GPU, 2)), Stage.RETIRED)).isEmpty();
-    assertThat(make(sharing(GPU, 2)).hasGpu("GPU-7")).isFalse();
+    assertThat(make(sharing(GPU, 2)).sharing()).doesNotContainKey("GPU-7");
   }
 }

@@ -37,7 +37,7 @@ public final class SimulatedCalls {
   public Map<String, Map<String, Boolean>> publish(NodeReplicas replicas, long nowMs) {
     published = replicas;
     Map<String, Map<String, Boolean>> lists = new LinkedHashMap<>();
-    byResource.keySet().retainAll(replicas.resources().toList());
+    byResource.keySet().retainAll(replicas.byResource().stream().map(Replicas::resource).toList());
     for (Replicas of : replicas.byResource()) {
       byResource
           .computeIfAbsent(of.resource(), first -> new ResourceCalls(assignments, held, of))
@@ -77,7 +77,7 @@ public final class SimulatedCalls {
                 byResource.containsKey(devices.getResourceName())
                     || (now != null
                         && devices.getDeviceIdsList().stream()
-                            .anyMatch(id -> now.hasGpu(ReplicaId.uuidOf(id)))));
+                            .anyMatch(id -> now.sharing().containsKey(ReplicaId.uuidOf(id)))));
     return new ReadBack(holdings, list.complete(node), assignments.confirm(list));
   }
 
