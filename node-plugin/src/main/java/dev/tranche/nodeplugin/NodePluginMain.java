@@ -25,7 +25,9 @@ public final class NodePluginMain {
       System.out.print(Settings.help(Setting.class, DUTY));
       return;
     }
-    processProperties();
+    // DNS answers are cached for one second only, since the extenders' addresses come and go.
+    Security.setProperty("networkaddress.cache.ttl", "1");
+    Security.setProperty("networkaddress.cache.negative.ttl", "1");
     ConfigErrors findings = new ConfigErrors();
     if (!flags.isEmpty() && flags.getFirst().equals(MpsMain.COMMAND)) {
       System.exit(MpsMain.run(flags.subList(1, flags.size()), findings));
@@ -36,11 +38,5 @@ public final class NodePluginMain {
     NodeProcess process = new NodeProcess(settings, options, new ConfigSource(settings));
     Runtime.getRuntime().addShutdownHook(Thread.ofPlatform().unstarted(process::stop));
     System.exit(process.run());
-  }
-
-  // DNS answers are cached for one second only, since the extenders' addresses come and go.
-  private static void processProperties() {
-    Security.setProperty("networkaddress.cache.ttl", "1");
-    Security.setProperty("networkaddress.cache.negative.ttl", "1");
   }
 }

@@ -13,6 +13,7 @@ import dev.tranche.nodeplugin.kubelet.Hardware;
 import dev.tranche.nodeplugin.limit.ExpectedLimit;
 import dev.tranche.nodeplugin.limit.LimitReader;
 import dev.tranche.nodeplugin.limit.NodeLimits;
+import dev.tranche.nodeplugin.metrics.NodeMetrics;
 import dev.tranche.nodeplugin.nvml.JnaNvml;
 import dev.tranche.nodeplugin.nvml.Nvml;
 import dev.tranche.nodeplugin.nvml.NvmlException;
@@ -81,18 +82,14 @@ final class NodeProcess implements NvmlThread.Listener, NodePlugin.Host {
     this.nvml =
         new NvmlThread(
             () -> JnaNvml.open(driverRoot),
-            gpuWatch(),
+            new GpuWatch(
+                options.health(),
+                new UsageReader(options.hostProc(), options.hostLog(), MonotonicClock::ms),
+                MonotonicClock::ms,
+                plugin.failures()),
             options.sampleIntervalMs(),
             MonotonicClock::ms,
             this);
-  }
-
-  private GpuWatch gpuWatch() {
-    return new GpuWatch(
-        options.health(),
-        new UsageReader(options.hostProc(), options.hostLog(), MonotonicClock::ms),
-        MonotonicClock::ms,
-        plugin.failures());
   }
 
   /** One event loop does all work; only file access and name lookups block. */
@@ -144,15 +141,13 @@ final class NodeProcess implements NvmlThread.Listener, NodePlugin.Host {
   private void startParts(List<Outcome> outcomes) {
     outcomes.forEach(plugin::configured);
     plugin.start();
-    plugin
-        .metrics()
-        .gauge(
-            "tranche.node.ready",
-            "1 while /readyz says ready, else 0.",
-            () -> plugin.readiness().passed() ? 1 : 0);
+    NodeMetrics metrics = plugin.metrics();
+    metrics.gauge(
+        "tranche.node.ready",
+        "1 while /readyz says ready, else 0.",
+        () -> plugin.readiness().passed() ? 1 : 0);
     vertx.setPeriodic(TICK_MS, id -> tick());
-    plugin
-        .metrics()
+    metrics
         .serve(vertx, transport, options.metrics(), plugin::readiness)
         .onSuccess(server -> LOG.info("metrics on port {}", server.actualPort()))
         .onFailure(

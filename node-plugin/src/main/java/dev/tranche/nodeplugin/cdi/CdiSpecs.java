@@ -94,7 +94,8 @@ public record CdiSpecs(
     }
 
     Edits hook(String stage, String name, List<String> args) {
-      if (!options.namesHook(name)) {
+      Set<String> disabled = options.disabledCdiHooks();
+      if (disabled.contains(name) || disabled.contains("all")) {
         return this;
       }
       String path = options.cdiHookPath();

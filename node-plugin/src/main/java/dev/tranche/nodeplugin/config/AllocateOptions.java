@@ -73,9 +73,4 @@ public record AllocateOptions(
       return this == CDI_ANNOTATIONS || this == CDI_CRI;
     }
   }
-
-  /** Returns whether the CDI spec names this hook. */
-  public boolean namesHook(String hook) {
-    return !disabledCdiHooks.contains(hook) && !disabledCdiHooks.contains("all");
-  }
 }

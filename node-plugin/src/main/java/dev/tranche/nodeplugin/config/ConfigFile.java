@@ -45,13 +45,10 @@ public record ConfigFile(Map<String, String> values, ResourceNames resources, Sh
     try {
       return GoYaml.read(text, findings);
     } catch (YAMLException e) {
-      findings.error("the config is not YAML: " + oneLine(e));
+      findings.error(
+          "the config is not YAML: " + String.valueOf(e.getMessage()).replaceAll("\\s+", " "));
       return null;
     }
-  }
-
-  private static String oneLine(YAMLException e) {
-    return String.valueOf(e.getMessage()).replaceAll("\\s+", " ");
   }
 
   private static void checkTopKeys(Map<?, ?> map, ConfigErrors findings) {

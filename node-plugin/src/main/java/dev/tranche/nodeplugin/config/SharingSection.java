@@ -89,16 +89,13 @@ final class SharingSection {
   private String name(Section entry) {
     String name =
         ResourceNames.fullName(entry.at() + ".name", entry.get("name"), section.findings());
-    if (!shareable(name)) {
+    Set<String> shareable = shareable();
+    if (!shareable.contains(name) && !name.startsWith("nvidia.com/mig-")) {
       entry.error(
           ".name is %s; only %s and nvidia.com/mig-* can be shared"
-              .formatted(entry.get("name"), String.join(", ", shareable())));
+              .formatted(entry.get("name"), String.join(", ", shareable)));
     }
     return name;
-  }
-
-  private boolean shareable(String name) {
-    return shareable().contains(name) || name.startsWith("nvidia.com/mig-");
   }
 
   private Set<String> shareable() {

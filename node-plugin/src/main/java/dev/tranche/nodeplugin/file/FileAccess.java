@@ -57,18 +57,15 @@ public final class FileAccess {
   public static Optional<String> denied(Path path) {
     try {
       Files.readAttributes(path, BasicFileAttributes.class);
-      return Optional.empty();
     } catch (AccessDeniedException denied) {
-      return Optional.of(sentence(path));
+      return Optional.of(
+          ("%s cannot be accessed: permission denied. Run the plugin as root"
+                  + " (securityContext.runAsUser: 0). If it is root, the node's SELinux or AppArmor"
+                  + " policy denies the access, see SECURITY.md#selinux")
+              .formatted(path));
     } catch (IOException absent) {
-      return Optional.empty();
+      // So nothing denies it.
     }
-  }
-
-  private static String sentence(Path path) {
-    return ("%s cannot be accessed: permission denied. Run the plugin as root"
-            + " (securityContext.runAsUser: 0). If it is root, the node's SELinux or AppArmor"
-            + " policy denies the access, see SECURITY.md#selinux")
-        .formatted(path);
+    return Optional.empty();
   }
 }

@@ -73,16 +73,13 @@ public final class GpuWatch {
     nvml = session;
     openedAtMs = clockMs.getAsLong();
     reopenWaitMs = Math.max(reopenWaitMs, options.reopenMs());
-    recordDriver(session.driverVersion());
-    find(session);
-  }
-
-  /** Records the driver. A new one has initialized the GPUs, so earlier faults are over. */
-  private void recordDriver(String version) {
+    String version = session.driverVersion();
+    // A new driver has initialized the GPUs, so earlier faults are over.
     if (!driver.isEmpty() && !driver.equals(version)) {
       gpus.replaceAll(gpu -> gpu.asLost("driver " + version + " has not read it yet"));
     }
     driver = version;
+    find(session);
   }
 
   private void find(Nvml session) {
@@ -118,17 +115,15 @@ public final class GpuWatch {
 
   /** Returns what is wrong beside the health of single GPUs. */
   public WatchState state() {
-    return new WatchState(errorWatch.unwatched(), errorWatch.unsupported(), problems());
-  }
-
-  private List<NodeProblem> problems() {
-    return Stream.of(
-            unidentifiedGpus(),
-            errorWatch.problem(),
-            sampler.problem(),
-            usage.problem().map(why -> new NodeProblem(Reason.POD_NAMES_UNREADABLE, 1, why)))
-        .flatMap(Optional::stream)
-        .toList();
+    List<NodeProblem> problems =
+        Stream.of(
+                unidentifiedGpus(),
+                errorWatch.problem(),
+                sampler.problem(),
+                usage.problem().map(why -> new NodeProblem(Reason.POD_NAMES_UNREADABLE, 1, why)))
+            .flatMap(Optional::stream)
+            .toList();
+    return new WatchState(errorWatch.unwatched(), errorWatch.unsupported(), problems);
   }
 
   // Those that are known and lost are unhealthy GPUs, and shown as such.
@@ -260,18 +255,14 @@ public final class GpuWatch {
       errorWatch.worked();
       return event.isPresent() && errors.apply(event.get(), session());
     } catch (RuntimeException e) {
-      return failedWait(failures.reason("of an error", e), timeoutMs);
+      boolean first = errorWatch.failed(session(), failures.reason("of an error", e));
+      // At once, since a lost GPU ends a wait. Later failures must not become a busy loop.
+      if (first) {
+        sample();
+      } else {
+        Thread.sleep(timeoutMs);
+      }
+      return first;
     }
-  }
-
-  /** Samples at once, since a lost GPU ends a wait. Later failures must not become a busy loop. */
-  private boolean failedWait(String why, int timeoutMs) throws InterruptedException {
-    boolean first = errorWatch.failed(session(), why);
-    if (first) {
-      sample();
-    } else {
-      Thread.sleep(timeoutMs);
-    }
-    return first;
   }
 }

@@ -95,21 +95,17 @@ public record MpsPlan(List<MpsSet> sets) {
    * @throws IOException if another version of the plugin has written it in another format
    */
   public static MpsPlan parse(String text) throws IOException {
+    Map<String, MpsSet> sets = new LinkedHashMap<>();
     try {
-      return parseLines(text);
+      for (String line : text.lines().toList()) {
+        String[] of = line.split(" ", -1);
+        var gpu = new MpsGpu(of[1], Long.parseLong(of[2]), Integer.parseInt(of[3]));
+        boolean oneReplicaEach = Boolean.parseBoolean(of[4]);
+        boolean allGpus = Boolean.parseBoolean(of[5]);
+        sets.merge(of[0], new MpsSet(of[0], List.of(gpu), oneReplicaEach, allGpus), MpsSet::plus);
+      }
     } catch (IndexOutOfBoundsException | IllegalArgumentException e) {
       throw new IOException("no plan for MPS control daemons: " + e, e);
-    }
-  }
-
-  private static MpsPlan parseLines(String text) {
-    Map<String, MpsSet> sets = new LinkedHashMap<>();
-    for (String line : text.lines().toList()) {
-      String[] of = line.split(" ", -1);
-      var gpu = new MpsGpu(of[1], Long.parseLong(of[2]), Integer.parseInt(of[3]));
-      boolean oneReplicaEach = Boolean.parseBoolean(of[4]);
-      boolean allGpus = Boolean.parseBoolean(of[5]);
-      sets.merge(of[0], new MpsSet(of[0], List.of(gpu), oneReplicaEach, allGpus), MpsSet::plus);
     }
     return new MpsPlan(List.copyOf(sets.values()));
   }

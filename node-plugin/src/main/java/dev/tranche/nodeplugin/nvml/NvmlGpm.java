@@ -167,7 +167,8 @@ final class NvmlGpm {
     functions.check(
         name + " says that it has GPM but gives no values", "nvmlGpmMetricsGet", metrics);
     // Without time between the samples an H100 answers 0 for SMs, and no number for the bandwidth.
-    return IntStream.range(0, METRICS.length).allMatch(this::isAbsentOrFinite)
+    return IntStream.range(0, METRICS.length)
+            .allMatch(i -> isAbsent(i) || Double.isFinite(value(i)))
         ? new Gpm(percent(0), percent(1), percent(2), percent(3), percent(4))
         : Gpm.UNKNOWN;
   }
@@ -182,10 +183,6 @@ final class NvmlGpm {
 
   private double value(int i) {
     return metrics.getDouble(metric(i) + METRIC_VALUE_OFFSET);
-  }
-
-  private boolean isAbsentOrFinite(int i) {
-    return isAbsent(i) || Double.isFinite(value(i));
   }
 
   private double percent(int i) {
