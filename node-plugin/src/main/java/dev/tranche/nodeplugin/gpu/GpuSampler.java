@@ -136,7 +136,8 @@ final class GpuSampler {
       GpuInfo now = session.info(gpu.index());
       return gpu.migDevice().isEmpty()
           ? now.uuid().equals(gpu.uuid())
-          : session.migDevices(now).stream().anyMatch(device -> device.uuid().equals(gpu.uuid()));
+          : session.migDevices(now, why -> {}).stream()
+              .anyMatch(device -> device.uuid().equals(gpu.uuid()));
     } catch (RuntimeException e) {
       NvmlException.rethrowIfDriverGone(e);
       return false;

@@ -87,9 +87,9 @@ final class KnownGpus {
   }
 
   void add(GpuInfo info) {
-    GpuStatus known = gpus.get(info.uuid());
-    Health health = known == null ? new Health.Healthy() : known.health();
-    gpus.put(info.uuid(), new GpuStatus(info, health, known == null ? null : known.load()));
+    var unknown = new GpuStatus(info, new Health.Healthy(), null);
+    GpuStatus known = gpus.getOrDefault(info.uuid(), unknown);
+    put(new GpuStatus(info, known.health(), known.load()));
     present.add(info.uuid());
   }
 

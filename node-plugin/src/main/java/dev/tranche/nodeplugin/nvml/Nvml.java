@@ -20,13 +20,8 @@ public interface Nvml extends AutoCloseable {
   /** Reads memory, utilization and sensors. Also shows whether a GPU answers at all. */
   GpuReading read(int index);
 
-  /** Returns the MIG devices of a GPU, in NVML's order; none if MIG is off. */
-  default List<GpuInfo> migDevices(GpuInfo gpu) {
-    return migDevices(gpu, why -> {});
-  }
-
   /**
-   * Returns the MIG devices as {@link #migDevices(GpuInfo)}.
+   * Returns the MIG devices of a GPU, in NVML's order; none if MIG is off.
    *
    * @param leftOut is told why a device is not among them
    */

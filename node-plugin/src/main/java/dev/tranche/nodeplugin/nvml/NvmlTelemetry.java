@@ -45,28 +45,25 @@ final class NvmlTelemetry {
   }
 
   int temperatureCelsius(long device) {
-    return functions.succeeds("nvmlDeviceGetTemperature", device, TEMPERATURE_GPU, scratch)
-        ? scratch.getInt(0)
-        : GpuReading.UNKNOWN;
+    return (int) value("nvmlDeviceGetTemperature", device, TEMPERATURE_GPU, scratch);
   }
 
   long powerMilliwatts(long device) {
-    return functions.succeeds("nvmlDeviceGetPowerUsage", device, scratch)
-        ? Integer.toUnsignedLong(scratch.getInt(0))
-        : GpuReading.UNKNOWN;
+    return value("nvmlDeviceGetPowerUsage", device, scratch);
   }
 
   long throttling(long device) {
-    return functions.succeeds("nvmlDeviceGetCurrentClocksThrottleReasons", device, scratch)
-        ? scratch.getLong(0)
-        : GpuReading.UNKNOWN;
+    return value("nvmlDeviceGetCurrentClocksThrottleReasons", device, scratch);
   }
 
   long eccUncorrected(long device) {
-    return functions.succeeds(
-            "nvmlDeviceGetTotalEccErrors", device, ECC_UNCORRECTED, ECC_VOLATILE, scratch)
-        ? scratch.getLong(0)
-        : GpuReading.UNKNOWN;
+    return value("nvmlDeviceGetTotalEccErrors", device, ECC_UNCORRECTED, ECC_VOLATILE, scratch);
+  }
+
+  /** Returns what a function has written to the scratch: four bytes, or eight. */
+  private long value(String function, Object... arguments) {
+    scratch.clear();
+    return functions.succeeds(function, arguments) ? scratch.getLong(0) : GpuReading.UNKNOWN;
   }
 
   /** Empty where the driver is too old to tell. */

@@ -119,9 +119,9 @@ class JnaNvmlIT extends WithNvml {
         "mig gpu=1 index=0 uuid=MIG-0 profile=1g.5gb gi=7 ci=0 memory_mib=4864 used_mib=12",
         "mig gpu=1 index=3 uuid=MIG-3 profile=1c.2g.10gb gi=3 ci=1 memory_mib=9856",
         "process gpu=1 mig=0 pid=7 used_mib=12");
-    assertThat(nvml.migDevices(nvml.info(0))).isEmpty();
+    assertThat(nvml.migDevices(nvml.info(0), why -> {})).isEmpty();
     assertThat(nvml.info(1).mig()).isEqualTo(Mig.ON);
-    List<GpuInfo> migDevices = nvml.migDevices(nvml.info(1));
+    List<GpuInfo> migDevices = nvml.migDevices(nvml.info(1), why -> {});
     assertThat(migDevices).extracting(GpuInfo::number).containsExactly("1:0", "1:3");
     assertThat(migDevices).extracting(GpuInfo::uuid).containsExactly("MIG-0", "MIG-3");
     assertThat(migDevices).extracting(GpuInfo::minor).containsOnly(3);
