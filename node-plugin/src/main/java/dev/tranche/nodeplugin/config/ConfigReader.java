@@ -28,10 +28,9 @@ record ConfigReader(Settings<Setting> settings, ConfigErrors findings) {
         settings
             .oneOf(Setting.NVIDIA_COMPATIBLE, List.of(NvidiaCompatible.values()))
             .applyTo(given, findings);
-    for (Setting setting : Setting.values()) {
-      if (setting.isWithoutEffect() && settings.isSet(setting)) {
-        findings.warning(setting.describe() + " has no effect here");
-      }
+    // NVIDIA's plugin passes it to its generator of CDI specs; ours has no such features.
+    if (settings.isSet(Setting.CDI_FEATURE_FLAGS)) {
+      findings.warning(Setting.CDI_FEATURE_FLAGS.describe() + " has no effect here");
     }
     Config config =
         new Config(

@@ -1,10 +1,10 @@
 package dev.tranche.nodeplugin.config;
 
 import dev.tranche.process.settings.ConfigErrors;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -44,13 +44,10 @@ record Section(String at, Map<?, ?> map, ConfigErrors findings) {
     if (node != null && !(node instanceof List)) {
       error("." + key + " is a list of " + shape);
     }
-    List<Section> items = new ArrayList<>();
-    if (node instanceof List<?> list) {
-      for (int i = 0; i < list.size(); i++) {
-        items.add(of(at + "." + key + "[" + i + "]", list.get(i), findings));
-      }
-    }
-    return items;
+    List<?> items = node instanceof List<?> list ? list : List.of();
+    return IntStream.range(0, items.size())
+        .mapToObj(i -> of(at + "." + key + "[" + i + "]", items.get(i), findings))
+        .toList();
   }
 
   boolean isTrue(String key, boolean absent) {

@@ -195,9 +195,4 @@ public enum Setting implements ProcessSetting {
       default -> false;
     };
   }
-
-  /** NVIDIA's plugin passes it to its generator of CDI specs; ours has no such features. */
-  boolean isWithoutEffect() {
-    return this == CDI_FEATURE_FLAGS;
-  }
 }

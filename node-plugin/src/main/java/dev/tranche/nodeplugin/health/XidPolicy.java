@@ -47,16 +47,14 @@ public record XidPolicy(boolean allIgnored, Set<Long> ignored, Set<Long> counted
   private static Set<Long> numbers(String variable, String text, Consumer<String> ignoredWords) {
     Set<Long> numbers = new HashSet<>();
     for (String part : text.split(",", -1)) {
-      if (part.isBlank()) {
-        continue;
-      }
-      if (!part.strip().matches("\\d{1,9}")) {
+      String word = part.strip();
+      if (word.matches("\\d{1,9}")) {
+        numbers.add(Long.parseLong(word));
+      } else if (!word.isEmpty()) {
         ignoredWords.accept(
             "%s has \"%s\", which is ignored; it is all, xids or comma-separated XIDs"
-                .formatted(variable, part.strip()));
-        continue;
+                .formatted(variable, word));
       }
-      numbers.add(Long.parseLong(part.strip()));
     }
     return numbers;
   }

@@ -41,7 +41,7 @@ class ConfigPageTest {
             names,
             code(s.fileKey()),
             code(s.fallback()),
-            s.isWithoutEffect() ? "**no effect, warned about**: " : "",
+            s == Setting.CDI_FEATURE_FLAGS ? "**no effect, warned about**: " : "",
             s.meaning());
   }
 
