@@ -236,20 +236,20 @@ final class PluginState {
 
   /** Returns why this node has nothing to serve; empty if it has, or if that is not known yet. */
   Optional<String> idleReason() {
-    if (gpus != null && !gpus.isEmpty() && plan != null && plan.byUuid().isEmpty()) {
-      return Optional.of(
-          "the config yields no device for the GPUs of this node, so there is nothing to"
-              + " advertise: with MIG enabled, create MIG devices (nvidia-smi mig -cgi) or set"
-              + " migStrategy to none");
+    if (gpus == null) {
+      return driverAwaited.isEmpty()
+          ? Optional.empty()
+          : Optional.of("this node waits for a driver: " + driverAwaited);
     }
-    if (gpus != null) {
-      return gpus.isEmpty()
-          ? Optional.of("there is no usable GPU on this node, so there is nothing to advertise")
-          : Optional.empty();
+    if (gpus.isEmpty()) {
+      return Optional.of("there is no usable GPU on this node, so there is nothing to advertise");
     }
-    return driverAwaited.isEmpty()
+    return plan == null || !plan.byUuid().isEmpty()
         ? Optional.empty()
-        : Optional.of("this node waits for a driver: " + driverAwaited);
+        : Optional.of(
+            "the config yields no device for the GPUs of this node, so there is nothing to"
+                + " advertise: with MIG enabled, create MIG devices (nvidia-smi mig -cgi) or set"
+                + " migStrategy to none");
   }
 
   boolean configKnown() {

@@ -4,6 +4,7 @@ import dev.tranche.api.kubelet.CDIDevice;
 import dev.tranche.api.kubelet.ContainerAllocateResponse;
 import dev.tranche.api.kubelet.DeviceSpec;
 import dev.tranche.api.kubelet.Mount;
+import dev.tranche.nodeplugin.cdi.CdiSpec;
 import dev.tranche.nodeplugin.config.AllocateOptions;
 import dev.tranche.nodeplugin.config.AllocateOptions.DeviceListStrategy;
 import dev.tranche.nodeplugin.gpu.HostNodes;
@@ -22,7 +23,6 @@ record AllocateAnswer(AllocateOptions options, HostNodes nodes, String answerId)
   private static final String IMEX_CHANNELS = "NVIDIA_IMEX_CHANNELS";
   private static final String MOUNTS_ROOT = "/var/run/nvidia-container-devices";
   private static final String DEV_NULL = "/dev/null";
-  private static final String CDI_VENDOR = "k8s.device-plugin.nvidia.com";
   private static final String CDI_ANNOTATION = "nvidia-device-plugin_";
 
   /**
@@ -69,7 +69,7 @@ record AllocateAnswer(AllocateOptions options, HostNodes nodes, String answerId)
   }
 
   private static String qualified(String name, String device) {
-    return CDI_VENDOR + "/" + name + "=" + device;
+    return CdiSpec.VENDOR + "/" + name + "=" + device;
   }
 
   private void addVisible(ContainerAllocateResponse.Builder answer, List<String> ids) {

@@ -14,6 +14,7 @@ import dev.tranche.api.kubelet.PreStartContainerResponse;
 import dev.tranche.api.kubelet.PreferredAllocationRequest;
 import dev.tranche.api.kubelet.PreferredAllocationResponse;
 import dev.tranche.nodeplugin.gpu.Replicas;
+import dev.tranche.nodeplugin.metrics.NodeMetrics;
 import dev.tranche.process.loop.MonotonicClock;
 import io.vertx.core.Future;
 import io.vertx.grpc.common.GrpcStatus;
@@ -39,6 +40,7 @@ final class DevicePluginServer extends DevicePluginService {
   private static final int SECOND_LIST_LIMIT_MS = 500;
 
   private final KubeletParts parts;
+  private final NodeMetrics metrics;
   private final PodResourcesClient podResources;
   private final ReadBack readBack;
   private final ResourceCalls calls;
@@ -47,6 +49,7 @@ final class DevicePluginServer extends DevicePluginService {
   DevicePluginServer(
       KubeletParts parts, PodResourcesClient podResources, ReadBack readBack, ResourceCalls calls) {
     this.parts = parts;
+    this.metrics = parts.metrics();
     this.podResources = podResources;
     this.readBack = readBack;
     this.calls = calls;
@@ -83,8 +86,7 @@ final class DevicePluginServer extends DevicePluginService {
     readBack.pauseUntilAllocate(MonotonicClock.ms());
     return listPods()
         .map(list -> prefer(request, list))
-        .onComplete(
-            answer -> parts.metrics().rpc("GetPreferredAllocation", System.nanoTime() - startNs));
+        .onComplete(answer -> metrics.rpc("GetPreferredAllocation", System.nanoTime() - startNs));
   }
 
   /**
@@ -105,11 +107,9 @@ final class DevicePluginServer extends DevicePluginService {
   }
 
   private Future<PodList> listAgain() {
-    parts
-        .metrics()
-        .count(
-            "tranche.node.lists.repeated",
-            "Calls of the kubelet's PodResources List that were late and repeated.");
+    metrics.count(
+        "tranche.node.lists.repeated",
+        "Calls of the kubelet's PodResources List that were late and repeated.");
     return whileIdle(podResources.listAgain(SECOND_LIST_LIMIT_MS), SECOND_LIST_LIMIT_MS);
   }
 
@@ -136,7 +136,7 @@ final class DevicePluginServer extends DevicePluginService {
           .build();
     } catch (RuntimeException bug) {
       LOG.error("cannot answer GetPreferredAllocation", bug);
-      parts.metrics().count(PREFERRED, PREFERRED_HELP, "outcome", "failed", "pod", "unknown");
+      metrics.count(PREFERRED, PREFERRED_HELP, "outcome", "failed", "pod", "unknown");
       return ContainerPreferredAllocationResponse.getDefaultInstance();
     }
   }
@@ -147,10 +147,8 @@ final class DevicePluginServer extends DevicePluginService {
 
   private void count(AllocationCalls.Preferred preferred) {
     String pod = preferred.found().map(f -> label(f.how())).orElse("unknown");
-    parts
-        .metrics()
-        .count(
-            PREFERRED, PREFERRED_HELP, "outcome", label(preferred.answer().outcome()), "pod", pod);
+    metrics.count(
+        PREFERRED, PREFERRED_HELP, "outcome", label(preferred.answer().outcome()), "pod", pod);
     LOG.info(
         "preferred {} ({}) for {}",
         preferred.answer().ids(),
@@ -201,10 +199,8 @@ final class DevicePluginServer extends DevicePluginService {
   private Future<AllocateResponse> answered(
       long startNs, String outcome, Future<AllocateResponse> answer) {
     readBack.allocateAnswered(MonotonicClock.ms());
-    parts
-        .metrics()
-        .count("tranche.node.allocations", "Allocate calls of the kubelet.", "outcome", outcome);
-    parts.metrics().rpc("Allocate", System.nanoTime() - startNs);
+    metrics.count("tranche.node.allocations", "Allocate calls of the kubelet.", "outcome", outcome);
+    metrics.rpc("Allocate", System.nanoTime() - startNs);
     return answer;
   }
 

@@ -86,10 +86,7 @@ public final class MpsMain {
     try {
       control.run();
       return 0;
-    } catch (InterruptedException e) {
-      LOG.error("interrupted", e);
-      return 1;
-    } catch (RuntimeException bug) {
+    } catch (InterruptedException | RuntimeException bug) {
       LOG.error("cannot keep the MPS control daemons running", bug);
       return 1;
     }

@@ -6,9 +6,9 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.SimpleFileVisitor;
 import java.nio.file.attribute.BasicFileAttributes;
-import java.util.EnumSet;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.Set;
 import java.util.function.LongSupplier;
 
 /**
@@ -43,7 +43,7 @@ public final class ContainerCgroups {
     Map<ContainerName, Path> found = new HashMap<>();
     Files.walkFileTree(
         root,
-        EnumSet.noneOf(java.nio.file.FileVisitOption.class),
+        Set.of(),
         DEPTH_MAX,
         new SimpleFileVisitor<>() {
           @Override
