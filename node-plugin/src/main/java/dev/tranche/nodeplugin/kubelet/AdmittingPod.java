@@ -107,11 +107,13 @@ final class AdmittingPod {
     }
   }
 
-  private static final Comparator<Candidate> LIKELIEST =
+  private static final Comparator<Candidate> BY_LIST =
       Comparator.comparing(Candidate::taken)
           .thenComparing(Candidate::match)
-          .thenComparingLong(c -> -c.pod().firstListed())
-          .thenComparingLong(c -> -c.pod().order());
+          .thenComparingLong(c -> -c.pod().firstListed());
+
+  private static final Comparator<Candidate> LIKELIEST =
+      BY_LIST.thenComparingLong(c -> -c.pod().order());
 
   private static final Comparator<Candidate> OLDEST =
       Comparator.comparing((Candidate c) -> c.pod().answered().isEmpty())
@@ -166,10 +168,7 @@ final class AdmittingPod {
   }
 
   private static boolean ambiguous(List<Candidate> candidates) {
-    return candidates.size() > 1
-        && candidates.get(0).taken() == candidates.get(1).taken()
-        && candidates.get(0).match() == candidates.get(1).match()
-        && candidates.get(0).pod().firstListed() == candidates.get(1).pod().firstListed();
+    return candidates.size() > 1 && BY_LIST.compare(candidates.get(0), candidates.get(1)) == 0;
   }
 
   /**
