@@ -34,13 +34,10 @@ public record Taint(String key, String value, String effect) {
       @Nullable String operator,
       @Nullable String itsValue,
       @Nullable String itsEffect) {
-    boolean sameKey = text(itsKey).equals(key) || (text(itsKey).isEmpty() && isExists(operator));
+    boolean anyKey = text(itsKey).isEmpty() && "Exists".equals(operator);
+    boolean sameKey = anyKey || text(itsKey).equals(key);
     boolean sameEffect = text(itsEffect).isEmpty() || text(itsEffect).equals(effect);
     return sameKey && sameEffect && valueTolerated(text(operator), text(itsValue));
-  }
-
-  private static boolean isExists(@Nullable String operator) {
-    return text(operator).equals("Exists");
   }
 
   private boolean valueTolerated(String operator, String itsValue) {

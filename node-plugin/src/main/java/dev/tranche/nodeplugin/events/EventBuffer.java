@@ -68,16 +68,12 @@ public final class EventBuffer {
     if (newest.size() > KEPT_MAX) {
       newest.removeFirst();
     }
-    log(pod, event);
+    String subject = pod.equals(NO_POD) ? "node" : "pod " + pod;
+    LOG.atLevel(warning ? Level.WARN : Level.INFO)
+        .log("{}: {}: {}", subject, reason, event.getMessage());
     metrics.count(
         "tranche.node.events", "Kubernetes events for the node and its pods.", "reason", reason);
     changed.run();
-  }
-
-  private static void log(PodName pod, NodeEvent event) {
-    String subject = pod.equals(NO_POD) ? "node" : "pod " + pod;
-    LOG.atLevel(event.getWarning() ? Level.WARN : Level.INFO)
-        .log("{}: {}: {}", subject, event.getReason(), event.getMessage());
   }
 
   /** Returns the events, oldest first, at most {@value #KEPT_MAX}. */

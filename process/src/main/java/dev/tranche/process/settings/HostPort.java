@@ -12,10 +12,9 @@ public record HostPort(String host, int port) {
   /** Parses {@code host:port}; empty if malformed. Port 0 asks the system for a free one. */
   public static Optional<HostPort> parse(String text) {
     Matcher matcher = TEXT.matcher(text);
-    if (!matcher.matches() || Integer.parseInt(matcher.group(2)) > PORT_MAX) {
-      return Optional.empty();
-    }
-    return Optional.of(new HostPort(matcher.group(1), Integer.parseInt(matcher.group(2))));
+    return matcher.matches() && Integer.parseInt(matcher.group(2)) <= PORT_MAX
+        ? Optional.of(new HostPort(matcher.group(1), Integer.parseInt(matcher.group(2))))
+        : Optional.empty();
   }
 
   @Override
