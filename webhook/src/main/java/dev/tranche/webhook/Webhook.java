@@ -27,14 +27,12 @@ import dev.tranche.webhook.review.ReviewBodyReader;
 import dev.tranche.webhook.review.ReviewHandler;
 import dev.tranche.webhook.review.UpdateHandler;
 import dev.tranche.webhook.tls.CertificateController;
-import dev.tranche.webhook.tls.TlsKeyPair;
 import dev.tranche.webhook.tls.TlsState;
 import io.fabric8.kubernetes.client.KubernetesClient;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.VertxOptions;
-import io.vertx.core.net.SocketAddress;
 import java.time.InstantSource;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -42,13 +40,9 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicLong;
-import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /** Creates the parts of the webhook and connects them. */
 final class Webhook {
-  private static final Logger LOG = LoggerFactory.getLogger(Webhook.class);
   private static final long IN_FLIGHT_MS_MAX = 12_000;
 
   /** From a review's head to the end of its body. */
@@ -64,7 +58,7 @@ final class Webhook {
   private final AdmissionEvents events;
   private final Readiness readiness;
   private final CertificateController certificateController;
-  private volatile @Nullable AdmissionServer admission;
+  private final AdmissionServer admission;
   private volatile int metricsPort = -1;
   private final AtomicLong reconciliations = new AtomicLong();
 
@@ -89,6 +83,13 @@ final class Webhook {
     certificateController =
         new CertificateController(
             client, config.tls(), clock, this::onReconciled, this::onReconcileFailed);
+    admission =
+        new AdmissionServer(
+            config.listen(),
+            new ListeningPort(vertx, transport, "admission", AdmissionServer.LIMITS),
+            entries(),
+            new ReviewBodyReader(vertx, BODY_MS_MAX, metrics),
+            metrics);
     metrics.registerProcess();
     metrics.nodes(() -> cluster.nodes().served().size());
     metrics.ready(() -> readiness.missing().isEmpty());
@@ -124,29 +125,9 @@ final class Webhook {
 
   /** Called on the CertificateController's thread, so one call at a time. */
   private void onReconciled(TlsState state) {
-    AdmissionServer serving = admission;
-    if (serving == null) {
-      listen(state.webhook());
-    } else {
-      await(serving.serveWith(state.webhook()));
-    }
+    await(admission.serve(state.webhook()));
     readiness.reconciled(state);
     reconciliations.incrementAndGet();
-  }
-
-  private void listen(TlsKeyPair pair) {
-    var server =
-        new AdmissionServer(
-            new ListeningPort(vertx, transport, "admission", AdmissionServer.LIMITS),
-            entries(),
-            new ReviewBodyReader(vertx, BODY_MS_MAX, metrics),
-            metrics,
-            pair);
-    await(
-        server.listen(
-            SocketAddress.inetSocketAddress(config.listen().port(), config.listen().host())));
-    admission = server;
-    LOG.info("serving on {} with {}", config.listen(), pair);
   }
 
   private FractionHandler fraction(MutationRules rules) {
@@ -203,15 +184,10 @@ final class Webhook {
   /** Becomes unready before it stops serving, since Services take a moment to remove this pod. */
   void stop() {
     readiness.draining();
-    AdmissionServer serving = admission;
     try {
-      if (serving != null) {
-        serving.startDrain();
-      }
+      admission.startDrain();
       Thread.sleep(config.drainDelay());
-      if (serving != null) {
-        await(serving.shutDown(IN_FLIGHT_MS_MAX));
-      }
+      await(admission.shutDown(IN_FLIGHT_MS_MAX));
       certificateController.close();
       cluster.close();
       events.close();
@@ -223,8 +199,7 @@ final class Webhook {
   }
 
   int port() {
-    AdmissionServer serving = admission;
-    return serving == null ? -1 : serving.port();
+    return admission.port();
   }
 
   int metricsPort() {

@@ -14,7 +14,6 @@ import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.vertx.core.VertxOptions;
 import io.vertx.core.buffer.Buffer;
-import io.vertx.core.net.SocketAddress;
 import java.io.IOException;
 import java.time.InstantSource;
 import java.util.Map;
@@ -44,12 +43,12 @@ final class FloodedPorts {
     ReviewHandler echo = body -> new ReviewHandler.Answer.Review(Buffer.buffer(body));
     var admission =
         new AdmissionServer(
+            new HostPort("127.0.0.1", 0),
             new ListeningPort(vertx, transport, "admission", AdmissionServer.LIMITS),
             Map.of("/review", echo),
             new ReviewBodyReader(vertx, patient ? PATIENT_MS : 8_000, metrics),
-            metrics,
-            Pairs.serving("localhost"));
-    admission.listen(SocketAddress.inetSocketAddress(0, "127.0.0.1")).await();
+            metrics);
+    admission.serve(Pairs.serving("localhost")).await();
     var listening = new ListeningPort(vertx, transport, "metrics", ConnectionLimits.METRICS);
     metrics.connections(listening);
     var admin =

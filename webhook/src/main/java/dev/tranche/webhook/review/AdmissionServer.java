@@ -2,6 +2,7 @@ package dev.tranche.webhook.review;
 
 import dev.tranche.process.listen.ConnectionLimits;
 import dev.tranche.process.listen.ListeningPort;
+import dev.tranche.process.settings.HostPort;
 import dev.tranche.webhook.metrics.ReviewKind;
 import dev.tranche.webhook.metrics.WebhookMetrics;
 import dev.tranche.webhook.metrics.WebhookMetrics.Outcome;
@@ -16,6 +17,7 @@ import io.vertx.core.net.ServerSSLOptions;
 import io.vertx.core.net.SocketAddress;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -35,55 +37,64 @@ public final class AdmissionServer {
 
   private static final Logger LOG = LoggerFactory.getLogger(AdmissionServer.class);
 
+  private final HostPort address;
   private final ListeningPort listening;
   private final Map<String, ReviewHandler> entries;
   private final ReviewBodyReader bodies;
   private final WebhookMetrics metrics;
-  private final HttpServer server;
-  private volatile TlsKeyPair pair;
+  private volatile @Nullable HttpServer server;
   private volatile boolean draining;
 
   /**
    * @param entries the handlers by request path
-   * @param pair the key pair to serve with until {@link #serveWith} replaces it
    */
   public AdmissionServer(
+      HostPort address,
       ListeningPort listening,
       Map<String, ReviewHandler> entries,
       ReviewBodyReader bodies,
-      WebhookMetrics metrics,
-      TlsKeyPair pair) {
+      WebhookMetrics metrics) {
+    this.address = address;
     this.listening = listening;
     this.entries = entries;
     this.bodies = bodies;
     this.metrics = metrics;
-    this.pair = pair;
     metrics.connections(listening);
+  }
+
+  /**
+   * Opens the port. If it is open, replaces the served certificate for new connections. Open
+   * connections keep the old one.
+   */
+  public Future<?> serve(TlsKeyPair pair) {
+    var certificate =
+        new PemKeyCertOptions()
+            .addCertValue(Buffer.buffer(pair.certificatePem()))
+            .addKeyValue(Buffer.buffer(pair.keyPem()));
+    HttpServer open = server;
+    if (open != null) {
+      return open.updateSSLOptions(new ServerSSLOptions().setKeyCertOptions(certificate));
+    }
     var options =
         new HttpServerOptions()
             .setSsl(true)
-            .setKeyCertOptions(keyCert(pair))
+            .setKeyCertOptions(certificate)
             .setIdleTimeout(IDLE_S_MAX)
             .setMaxChunkSize(CHUNK_BYTES_MAX);
-    server = listening.http1(options, () -> draining, this::handle);
+    return listening
+        .http1(options, () -> draining, this::handle)
+        .listen(SocketAddress.inetSocketAddress(address.port(), address.host()))
+        .onSuccess(
+            listens -> {
+              server = listens;
+              LOG.info("serving on {} with {}", address, pair);
+            });
   }
 
-  public Future<HttpServer> listen(SocketAddress address) {
-    return server.listen(address);
-  }
-
-  /** Replaces the served certificate for new connections. Open connections keep the old one. */
-  public Future<Void> serveWith(TlsKeyPair renewed) {
-    return renewed.equals(pair)
-        ? Future.succeededFuture()
-        : server
-            .updateSSLOptions(new ServerSSLOptions().setKeyCertOptions(keyCert(renewed)))
-            .onSuccess(changed -> pair = renewed)
-            .mapEmpty();
-  }
-
+  /** -1 before there is a certificate. */
   public int port() {
-    return server.actualPort();
+    HttpServer open = server;
+    return open == null ? -1 : open.actualPort();
   }
 
   /**
@@ -101,7 +112,8 @@ public final class AdmissionServer {
    * limit.
    */
   public Future<Void> shutDown(long limitMs) {
-    return server.shutdown(limitMs, TimeUnit.MILLISECONDS);
+    HttpServer open = server;
+    return open == null ? Future.succeededFuture() : open.shutdown(limitMs, TimeUnit.MILLISECONDS);
   }
 
   private void handle(HttpServerRequest request) {
@@ -131,11 +143,5 @@ public final class AdmissionServer {
   private void refuse(HttpServerRequest request, int status, String reason) {
     metrics.count(ReviewKind.of(request.path()), Outcome.MALFORMED);
     ReviewBodyReader.refuse(request.response(), status, reason);
-  }
-
-  private static PemKeyCertOptions keyCert(TlsKeyPair pair) {
-    return new PemKeyCertOptions()
-        .addCertValue(Buffer.buffer(pair.certificatePem()))
-        .addKeyValue(Buffer.buffer(pair.keyPem()));
   }
 }

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.process.listen.LimitedTransport;
 import dev.tranche.process.listen.ListeningPort;
+import dev.tranche.process.settings.HostPort;
 import dev.tranche.webhook.Reviews;
 import dev.tranche.webhook.metrics.WebhookMetrics;
 import dev.tranche.webhook.tls.Pairs;
@@ -23,7 +24,6 @@ import io.vertx.core.http.HttpMethod;
 import io.vertx.core.http.HttpResponseExpectation;
 import io.vertx.core.http.HttpVersion;
 import io.vertx.core.http.PoolOptions;
-import io.vertx.core.net.SocketAddress;
 import java.io.IOException;
 import java.security.SecureRandom;
 import java.util.ArrayList;
@@ -204,12 +204,12 @@ class AdmissionServerIT {
     var metrics = new WebhookMetrics(registry);
     serving =
         new AdmissionServer(
+            new HostPort("127.0.0.1", 0),
             new ListeningPort(vertx, transport, "admission", AdmissionServer.LIMITS),
             Map.of("/review", echo, UpdateHandler.PATH_FRACTION, echo),
             new ReviewBodyReader(vertx, bodyMsMax, metrics),
-            metrics,
-            Pairs.serving("localhost"));
-    serving.listen(SocketAddress.inetSocketAddress(0, "127.0.0.1")).await();
+            metrics);
+    serving.serve(Pairs.serving("localhost")).await();
     return serving.port();
   }
 
