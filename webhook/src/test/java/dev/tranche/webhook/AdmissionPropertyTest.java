@@ -7,7 +7,6 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.tranche.process.fuzz.Seeds;
 import dev.tranche.webhook.guard.Guard;
 import dev.tranche.webhook.guard.GuardMode;
-import dev.tranche.webhook.guard.GuardedPod;
 import dev.tranche.webhook.guard.Verdict;
 import dev.tranche.webhook.mutate.MutationRules;
 import dev.tranche.webhook.mutate.PodMutator;
@@ -121,7 +120,7 @@ class AdmissionPropertyTest {
       return Optional.empty();
     }
     JsonNode mutated = Reviews.apply(mutation, pod);
-    Verdict verdict = guard.judge(GuardedPod.created("team", mutated), GuardMode.VOID);
+    Verdict verdict = guard.judge(Reviews.created("team", mutated), GuardMode.VOID);
     return verdict.mutation() instanceof Mutation.Denied
         ? Optional.empty()
         : Optional.of(Reviews.apply(verdict.mutation(), mutated));

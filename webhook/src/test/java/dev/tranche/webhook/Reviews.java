@@ -6,15 +6,18 @@ import com.fasterxml.jackson.core.json.JsonReadFeature;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.json.JsonMapper;
+import com.fasterxml.jackson.databind.node.MissingNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.tranche.webhook.compat.SharingSystem;
 import dev.tranche.webhook.guard.GuardMode;
 import dev.tranche.webhook.guard.GuardRules;
+import dev.tranche.webhook.guard.GuardedPod;
 import dev.tranche.webhook.mutate.MutationRules;
 import dev.tranche.webhook.mutate.MutationRules.PlainRequests;
 import dev.tranche.webhook.nodes.GpuNode;
 import dev.tranche.webhook.nodes.Taints;
 import dev.tranche.webhook.pod.Mutation;
+import dev.tranche.webhook.pod.PodView;
 import io.fabric8.zjsonpatch.JsonPatch;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.io.IOException;
@@ -122,6 +125,11 @@ public final class Reviews {
 
   public static ObjectNode pod(String name) {
     return (ObjectNode) json(new String(bytes(name), UTF_8)).at("/request/object");
+  }
+
+  /** A pod that is about to be created, as the guard gets it. */
+  public static GuardedPod created(String namespace, JsonNode pod) {
+    return new GuardedPod(namespace, new PodView(pod), MissingNode.getInstance());
   }
 
   /** Strings may have single quotes. */

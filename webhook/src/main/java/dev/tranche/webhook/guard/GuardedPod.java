@@ -1,7 +1,6 @@
 package dev.tranche.webhook.guard;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.node.MissingNode;
 import dev.tranche.webhook.pod.PodView;
 import dev.tranche.webhook.pod.PodView.Container;
 import java.util.List;
@@ -14,13 +13,9 @@ import java.util.stream.Stream;
  *
  * @param namespace the namespace of the request, since the pod itself may not state it
  * @param view the pod as requested
- * @param before the pod before the update; missing at its creation
+ * @param before the pod before the update; missing or null at its creation
  */
 public record GuardedPod(String namespace, PodView view, JsonNode before) {
-  public static GuardedPod created(String namespace, JsonNode pod) {
-    return new GuardedPod(namespace, new PodView(pod), MissingNode.getInstance());
-  }
-
   JsonNode spec() {
     return view.spec();
   }

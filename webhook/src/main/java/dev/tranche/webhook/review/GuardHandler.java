@@ -67,10 +67,7 @@ public final class GuardHandler extends PodReviewHandler {
     if (!review.createsPod() && !review.addsEphemeralContainer()) {
       return Verdict.UNCHANGED;
     }
-    var pod =
-        review.createsPod()
-            ? GuardedPod.created(review.namespace(), review.object())
-            : new GuardedPod(review.namespace(), new PodView(review.object()), review.oldObject());
+    var pod = new GuardedPod(review.namespace(), new PodView(review.object()), review.oldObject());
     var messages = new Messages();
     if (mode != GuardMode.AUDIT && SizeLimits.denyLarge(pod.view(), messages)) {
       return Verdict.of(messages.denial());

@@ -8,7 +8,6 @@ import dev.tranche.webhook.MockApi;
 import dev.tranche.webhook.Reviews;
 import dev.tranche.webhook.guard.FindingOutcome;
 import dev.tranche.webhook.guard.GuardFinding;
-import dev.tranche.webhook.guard.GuardedPod;
 import dev.tranche.webhook.metrics.WebhookMetrics;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.io.IOException;
@@ -44,8 +43,8 @@ class AdmissionEventsIT {
     ObjectNode pod = Reviews.owned(Reviews.annotated(), version, kind, name);
     FindingOutcome found =
         new FindingOutcome(GuardFinding.PRIVILEGED, "x", FindingOutcome.Outcome.AUDITED, false);
-    events.found("x", GuardedPod.created("team", pod), found);
-    events.found("x", GuardedPod.created("team", pod), found);
+    events.found("x", Reviews.created("team", pod), found);
+    events.found("x", Reviews.created("team", pod), found);
     assertThat(events.queue.size()).isEqualTo(written);
   }
 
@@ -56,7 +55,7 @@ class AdmissionEventsIT {
             Reviews.annotated(), "example.com/v1", "Bank", "your account was closed, call\n555");
     events.found(
         "x",
-        GuardedPod.created("kube-system", pod),
+        Reviews.created("kube-system", pod),
         new FindingOutcome(GuardFinding.PRIVILEGED, "x", FindingOutcome.Outcome.AUDITED, false));
     assertThat(events.queue.size()).isZero();
   }
@@ -89,7 +88,7 @@ class AdmissionEventsIT {
         new FindingOutcome(GuardFinding.PRIVILEGED, "x", FindingOutcome.Outcome.AUDITED, false);
     try (var logged = Logged.by(AdmissionEvents.class)) {
       for (String name : List.of("team/a-*", "team/b-*", "team/a-*")) {
-        events.found(name, GuardedPod.created("team", pod), found);
+        events.found(name, Reviews.created("team", pod), found);
       }
       assertThat(logged.messages()).hasSize(2).first().asString().contains("team/a-*");
     }

@@ -385,7 +385,7 @@ class GuardTest {
   void exemptServiceAccount_isLeftAlone_ofItsNamespaceOnly() {
     JsonNode pod =
         pod("'serviceAccountName':'dcgm-exporter','containers':[{'name':'m','env':[" + ALL + "]}]");
-    assertThat(guard.judge(GuardedPod.created("monitoring", pod), GuardMode.VOID))
+    assertThat(guard.judge(Reviews.created("monitoring", pod), GuardMode.VOID))
         .isEqualTo(Verdict.UNCHANGED);
     assertThat(found(pod, GuardMode.VOID)).containsExactly("env=voided");
   }

@@ -26,7 +26,7 @@ final class Pods {
   }
 
   static GuardedPod created(JsonNode pod) {
-    return GuardedPod.created("team", pod);
+    return Reviews.created("team", pod);
   }
 
   static JsonNode mounting(String path) {

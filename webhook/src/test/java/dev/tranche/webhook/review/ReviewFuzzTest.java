@@ -7,7 +7,6 @@ import dev.tranche.process.fuzz.Corpus;
 import dev.tranche.webhook.Reviews;
 import dev.tranche.webhook.guard.Guard;
 import dev.tranche.webhook.guard.GuardMode;
-import dev.tranche.webhook.guard.GuardedPod;
 import dev.tranche.webhook.guard.Verdict;
 import dev.tranche.webhook.mutate.MutationRules;
 import dev.tranche.webhook.mutate.PodMutator;
@@ -41,7 +40,7 @@ public class ReviewFuzzTest {
   }
 
   private static String verdict(JsonNode pod) {
-    return AdmissionReview.answer("u", GUARD.judge(GuardedPod.created("n", pod), GuardMode.VOID))
+    return AdmissionReview.answer("u", GUARD.judge(Reviews.created("n", pod), GuardMode.VOID))
         .toString();
   }
 }
