@@ -95,7 +95,11 @@ public record GpuRequests(List<Request> requests, int count, Optional<Container>
    */
   public static GpuRequests read(PodView pod, String resource, Messages messages) {
     Map<String, String> annotations = pod.annotations();
-    Optional<Container> chosen = chosen(pod, resource, messages);
+    boolean unnamed = annotations.keySet().stream().anyMatch(GpuRequests::namesNoContainer);
+    Optional<Container> chosen =
+        unnamed && !annotations.containsKey(Names.GPU_CONTAINER)
+            ? GpuContainer.choose(pod, resource, messages)
+            : Optional.empty();
     var requests = new ArrayList<Request>();
     annotations.forEach(
         (key, value) -> {
@@ -108,7 +112,6 @@ public record GpuRequests(List<Request> requests, int count, Optional<Container>
     int count = count(annotations, messages);
     checkContradictions(requests, count, messages);
     checkAccompanied(annotations, Names.GPU_COUNT, firstKey(annotations).isPresent(), messages);
-    boolean unnamed = annotations.keySet().stream().anyMatch(GpuRequests::namesNoContainer);
     checkAccompanied(annotations, Names.GPU_CONTAINER, unnamed, messages);
     return new GpuRequests(requests, count, chosen);
   }
@@ -176,15 +179,6 @@ public record GpuRequests(List<Request> requests, int count, Optional<Container>
     var written = new HashMap<>(annotations);
     written.put(Names.GPU_CONTAINER, chosen.get().name());
     return written;
-  }
-
-  /** Chooses the container for unnamed shares; empty if every share names its container. */
-  private static Optional<Container> chosen(PodView pod, String resource, Messages messages) {
-    Map<String, String> annotations = pod.annotations();
-    boolean needed =
-        annotations.keySet().stream().anyMatch(GpuRequests::namesNoContainer)
-            && !annotations.containsKey(Names.GPU_CONTAINER);
-    return needed ? GpuContainer.choose(pod, resource, messages) : Optional.empty();
   }
 
   /** The first annotation that asks for a share. */
