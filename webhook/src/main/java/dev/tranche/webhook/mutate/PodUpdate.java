@@ -23,22 +23,13 @@ import java.util.Map;
  * of a pod is fixed. So what Tranche had changed is written back as the pod has it. Whatever else
  * the update changes is left to the API server. Every value that is written is the one that the pod
  * has already, so no answer can change a pod.
+ *
+ * @param patch what is written back so far
  */
-public final class PodUpdate {
+public record PodUpdate(MutationRules rules, OwnersPod before, PodView after, JsonPatch patch) {
   private static final String[] TERMS = {
     "spec", "affinity", "nodeAffinity", PodView.REQUIRED, "nodeSelectorTerms"
   };
-
-  private final MutationRules rules;
-  private final OwnersPod before;
-  private final PodView after;
-  private final JsonPatch patch = new JsonPatch();
-
-  private PodUpdate(MutationRules rules, OwnersPod before, PodView after) {
-    this.rules = rules;
-    this.before = before;
-    this.after = after;
-  }
 
   /**
    * @param before the pod as it is
@@ -47,7 +38,7 @@ public final class PodUpdate {
   public static Mutation restore(JsonNode before, JsonNode after, MutationRules rules) {
     var arrived = new PodView(before);
     var pod = OwnersPod.of(arrived, Added.of(arrived), rules.resource(), label -> true);
-    return new PodUpdate(rules, pod, new PodView(after)).restore();
+    return new PodUpdate(rules, pod, new PodView(after), new JsonPatch()).restore();
   }
 
   private Mutation restore() {
