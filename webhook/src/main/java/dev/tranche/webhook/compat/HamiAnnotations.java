@@ -71,7 +71,7 @@ public final class HamiAnnotations {
    */
   private void policy(String policy) {
     for (String part : policy.split(",", -1)) {
-      if (pod.messages().isFull()) {
+      if (pod.messages.isFull()) {
         return;
       }
       String placement = PLACEMENTS.get(part.strip());
@@ -141,7 +141,7 @@ public final class HamiAnnotations {
         pod.translate(resource, count, Names.GPU_COUNT, count);
       }
     } else if (gpus != wanted) {
-      pod.messages().deny(Denial.COMPAT_COUNTS_DIFFER, container.name(), wanted, gpus);
+      pod.messages.deny(Denial.COMPAT_COUNTS_DIFFER, container.name(), wanted, gpus);
     }
   }
 

@@ -49,23 +49,22 @@ record KaiAnnotations(Translation pod) {
     pod.annotation(MEMORY).ifPresent(this::memory);
     var bounded = new TreeSet<String>();
     var others = new TreeMap<String, String>();
-    pod.annotations()
-        .forEach(
-            (key, value) -> {
-              if (key.startsWith(OF_CONTAINER)) {
-                Matcher matcher = MEMORY_OF.matcher(key);
-                if (matcher.matches()) {
-                  bounded.add(matcher.group(1));
-                } else {
-                  others.put(key, value);
-                }
-              }
-            });
-    bounded.stream().takeWhile(container -> !pod.messages().isFull()).forEach(this::bounds);
-    Set<String> keys = pod.annotations().keySet();
+    pod.annotations.forEach(
+        (key, value) -> {
+          if (key.startsWith(OF_CONTAINER)) {
+            Matcher matcher = MEMORY_OF.matcher(key);
+            if (matcher.matches()) {
+              bounded.add(matcher.group(1));
+            } else {
+              others.put(key, value);
+            }
+          }
+        });
+    bounded.stream().takeWhile(container -> !pod.messages.isFull()).forEach(this::bounds);
+    Set<String> keys = pod.annotations.keySet();
     boolean requestsShare = !bounded.isEmpty() || keys.contains(FRACTION) || keys.contains(MEMORY);
     others.entrySet().stream()
-        .takeWhile(entry -> !pod.messages().isFull())
+        .takeWhile(entry -> !pod.messages.isFull())
         .forEach(entry -> other(entry.getKey(), entry.getValue(), requestsShare));
     pod.annotation(POD_MODE).ifPresent(mode -> mode(POD_MODE, mode, requestsShare));
     // Any application may use this key; beside a share it is KAI's.
@@ -78,8 +77,8 @@ record KaiAnnotations(Translation pod) {
     if (Quantity.positive(memory.strip()) > 0) {
       pod.translate(MEMORY, memory, Names.GPU_MEMORY, memory.strip() + "Mi");
     } else {
-      pod.messages()
-          .deny(Denial.COMPAT_MEMORY_MALFORMED, MEMORY, Printable.value(memory), Names.GPU_MEMORY);
+      pod.messages.deny(
+          Denial.COMPAT_MEMORY_MALFORMED, MEMORY, Printable.value(memory), Names.GPU_MEMORY);
     }
   }
 
@@ -90,7 +89,7 @@ record KaiAnnotations(Translation pod) {
   private void bounds(String container) {
     String requestKey = OF_CONTAINER + container + REQUEST;
     String limitKey = OF_CONTAINER + container + LIMIT;
-    Map<String, String> annotations = pod.annotations();
+    Map<String, String> annotations = pod.annotations;
     String key = annotations.containsKey(limitKey) ? limitKey : requestKey;
     String value = annotations.getOrDefault(key, "");
     String request = annotations.getOrDefault(requestKey, value);
@@ -108,7 +107,7 @@ record KaiAnnotations(Translation pod) {
 
   /** Returns the bytes. If the value is not an amount of memory, adds a problem and returns 0. */
   private long bytes(String key, String value) {
-    return GpuRequests.memory(key, value, pod.messages()).orElse(null)
+    return GpuRequests.memory(key, value, pod.messages).orElse(null)
             instanceof Wanted.Memory(long bytes)
         ? bytes
         : 0;

@@ -26,8 +26,11 @@ public final class Translation {
   private static final int IGNORED_MAX = 8;
 
   private final JsonNode pod;
-  private final Map<String, String> annotations;
-  private final Messages messages;
+
+  /** Of the original pod. */
+  final Map<String, String> annotations;
+
+  final Messages messages;
 
   /** Whose annotations are being read. */
   private SharingSystem system = SharingSystem.KAI;
@@ -57,18 +60,9 @@ public final class Translation {
     return systems.isEmpty() ? view : new PodView(view.pod());
   }
 
-  Messages messages() {
-    return messages;
-  }
-
   /** Returns an annotation of the original pod. */
   Optional<String> annotation(String key) {
     return Optional.ofNullable(annotations.get(key));
-  }
-
-  /** Returns the annotations of the original pod. */
-  Map<String, String> annotations() {
-    return annotations;
   }
 
   /** Whether the pod requests a share, by an annotation of ours or one that was translated. */
