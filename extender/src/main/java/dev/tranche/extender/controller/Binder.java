@@ -1,5 +1,8 @@
 package dev.tranche.extender.controller;
 
+import static java.net.HttpURLConnection.HTTP_CONFLICT;
+import static java.net.HttpURLConnection.HTTP_INTERNAL_ERROR;
+
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.state.ApiServer.BindOutcome;
 import dev.tranche.process.client.ApiClient;
@@ -23,8 +26,6 @@ import java.util.concurrent.TimeoutException;
  * @param client that tries once, see {@link ApiWriter}
  */
 record Binder(KubernetesClient client) {
-  private static final int CONFLICT = 409;
-  private static final int INTERNAL = 500;
 
   /** A fallback: the client's own timeout is shorter, but may not cover everything. */
   private static final long ANSWER_S_MAX = 15;
@@ -88,8 +89,8 @@ record Binder(KubernetesClient client) {
       return new BindOutcome.Bound();
     }
     String why = why(answer);
-    boolean conflict = answer.code() == CONFLICT;
-    return conflict || answer.code() >= INTERNAL
+    boolean conflict = answer.code() == HTTP_CONFLICT;
+    return conflict || answer.code() >= HTTP_INTERNAL_ERROR
         ? readOutcome(pod, node, why, conflict)
         : new BindOutcome.Refused(why);
   }

@@ -1,5 +1,7 @@
 package dev.tranche.extender.http;
 
+import static java.net.HttpURLConnection.HTTP_FORBIDDEN;
+
 import dev.tranche.process.CommonName;
 import io.vertx.core.Handler;
 import io.vertx.core.http.HttpConnection;
@@ -21,8 +23,6 @@ import javax.net.ssl.SSLPeerUnverifiedException;
  */
 public record ClientCertificates(
     PemTrustOptions authorities, String name, Consumer<X509Certificate> onAdmitted) {
-  private static final int FORBIDDEN = 403;
-
   /** Passes on the requests of admitted clients and answers the others with 403. */
   Handler<HttpServerRequest> admitting(Handler<HttpServerRequest> requests) {
     return request -> {
@@ -31,7 +31,7 @@ public record ClientCertificates(
       } else {
         request
             .response()
-            .setStatusCode(FORBIDDEN)
+            .setStatusCode(HTTP_FORBIDDEN)
             .end(
                 "the client certificate is not of CN=%s; kube-scheduler has to present that one\n"
                     .formatted(name));

@@ -1,5 +1,9 @@
 package dev.tranche.extender.watch;
 
+import static java.net.HttpURLConnection.HTTP_FORBIDDEN;
+import static java.net.HttpURLConnection.HTTP_GONE;
+import static java.net.HttpURLConnection.HTTP_NOT_FOUND;
+
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.tranche.api.Backoff;
 import dev.tranche.extender.metrics.ExtenderMetrics;
@@ -39,9 +43,6 @@ import org.slf4j.LoggerFactory;
  */
 public final class Reflector<T extends WatchedObject> implements AutoCloseable {
   private static final int PAGE = 1_000;
-  private static final int FORBIDDEN = 403;
-  private static final int NOT_FOUND = 404;
-  private static final int GONE = 410;
   private static final String GZIP = "gzip";
   private static final int UNPACKED_BYTES = 1 << 14;
   private static final long CALL_S_MAX = 30;
@@ -232,7 +233,7 @@ public final class Reflector<T extends WatchedObject> implements AutoCloseable {
 
   /** An optional kind may be removed, or not be ours to read: such an answer is not outdated. */
   private void refused(int code) {
-    if (kind.lookAgainMs() > 0 && (code == FORBIDDEN || code == NOT_FOUND)) {
+    if (kind.lookAgainMs() > 0 && (code == HTTP_FORBIDDEN || code == HTTP_NOT_FOUND)) {
       health.eventReceived();
     }
   }
@@ -279,7 +280,7 @@ public final class Reflector<T extends WatchedObject> implements AutoCloseable {
     } catch (ExecutionException refused) {
       if (refused.getCause() instanceof WebSocketHandshakeException handshake) {
         int code = handshake.getResponse().code();
-        if (code == GONE || code == NOT_FOUND) {
+        if (code == HTTP_GONE || code == HTTP_NOT_FOUND) {
           return "";
         }
         refused(code);

@@ -1,5 +1,6 @@
 package dev.tranche.webhook.review;
 
+import static java.net.HttpURLConnection.HTTP_FORBIDDEN;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
@@ -14,7 +15,6 @@ import java.util.stream.Collectors;
 /** Builds AdmissionReview responses in the wire format {@code admission.k8s.io/v1}. */
 final class AdmissionReview {
   static final String API_VERSION = "admission.k8s.io/v1";
-  private static final int FORBIDDEN = 403;
 
   private AdmissionReview() {}
 
@@ -38,7 +38,7 @@ final class AdmissionReview {
           response
               .put("allowed", false)
               .putObject("status")
-              .put("code", FORBIDDEN)
+              .put("code", HTTP_FORBIDDEN)
               .put("reason", "Forbidden")
               .put("message", denied.message());
     }

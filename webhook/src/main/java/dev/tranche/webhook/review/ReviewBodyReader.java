@@ -1,5 +1,6 @@
 package dev.tranche.webhook.review;
 
+import static java.net.HttpURLConnection.HTTP_ENTITY_TOO_LARGE;
 import static java.util.stream.Collectors.groupingBy;
 import static java.util.stream.Collectors.summingInt;
 
@@ -39,7 +40,6 @@ public final class ReviewBodyReader {
   private static final int FIRST_BYTES = 64 << 10;
 
   private static final byte[] NOTHING = {};
-  private static final int CODE_TOO_LARGE = 413;
   private static final int CODE_TOO_MANY = 429;
 
   private final Vertx vertx;
@@ -139,7 +139,7 @@ public final class ReviewBodyReader {
       if (tooLarge && received == bytesMax) {
         metrics.count(ReviewKind.of(request.path()), Outcome.MALFORMED);
         deny(
-            CODE_TOO_LARGE,
+            HTTP_ENTITY_TOO_LARGE,
             "the API server's review of this pod is larger than %d bytes, so the guard cannot check it; make the pod smaller."
                 .formatted(BODY_BYTES_MAX));
       }
