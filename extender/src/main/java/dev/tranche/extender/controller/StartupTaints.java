@@ -43,15 +43,9 @@ public final class StartupTaints implements Controller {
   /** Removes the taints of the nodes that serve. What fails is retried a second later. */
   @Override
   public void tick() {
-    int found = 0;
-    for (WatchedNode node : context.nodes().all()) {
-      TaintedNode now = node.tainted().orElse(null);
-      if (now != null) {
-        found++;
-        context.metrics().failures.onNode(node.key(), () -> lift(node, now));
-      }
-    }
-    tainted = found;
+    WatchedNodes nodes = context.nodes();
+    tainted = (int) nodes.all().stream().filter(node -> node.tainted().isPresent()).count();
+    nodes.forEach(node -> node.tainted().ifPresent(now -> lift(node, now)));
   }
 
   /**
