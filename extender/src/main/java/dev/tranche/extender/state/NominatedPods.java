@@ -10,11 +10,11 @@ import dev.tranche.extender.placement.Placement;
 import dev.tranche.extender.snapshot.Trials;
 import dev.tranche.extender.snapshot.Turn;
 import java.util.Comparator;
-import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.SequencedMap;
 import java.util.Set;
 import java.util.function.Consumer;
 import java.util.stream.Collectors;
@@ -36,7 +36,7 @@ public final class NominatedPods {
   private final Turn turn;
 
   /** By uid, in the order in which they were first seen. */
-  private final Map<String, Nominee> nominees = new LinkedHashMap<>();
+  private final SequencedMap<String, Nominee> nominees = new LinkedHashMap<>();
 
   /**
    * @param state applies what follows from a plan
@@ -90,15 +90,9 @@ public final class NominatedPods {
     nominees.remove(uid);
     if (node != null) {
       nominees.put(uid, new Nominee(node, core.nowMs(), ledger.nominated(uid)));
-      forgetTheOldest();
-    }
-  }
-
-  private void forgetTheOldest() {
-    if (nominees.size() > PODS_MAX) {
-      Iterator<String> oldest = nominees.keySet().iterator();
-      oldest.next();
-      oldest.remove();
+      if (nominees.size() > PODS_MAX) {
+        nominees.pollFirstEntry();
+      }
     }
   }
 
