@@ -37,16 +37,13 @@ public final class BudgetReader {
     List<Requirement> requirements() {
       var all = new ArrayList<Requirement>();
       matchLabels.forEach((label, value) -> all.add(new Requirement(label, "In", Set.of(value))));
-      matchExpressions.forEach(each -> all.add(each.requirement()));
+      matchExpressions.forEach(
+          each -> all.add(new Requirement(each.key, each.operator, Set.copyOf(each.values))));
       return all;
     }
   }
 
-  record Expression(String key, String operator, List<String> values) {
-    Requirement requirement() {
-      return new Requirement(key, operator, Set.copyOf(values));
-    }
-  }
+  record Expression(String key, String operator, List<String> values) {}
 
   record Status(int disruptionsAllowed, Map<String, String> disruptedPods) {}
 

@@ -62,7 +62,7 @@ public final class PodGroupReader {
   }
 
   public static ResourceKind<?, Watched<PodGroup>> kind() {
-    return new ResourceKind<>("/apis/" + API + "/podgroups", Fields.class, Fields::watched)
-        .ifServed();
+    return new ResourceKind<>(
+        "/apis/" + API + "/podgroups", Fields.class, Fields::watched, ResourceKind.LOOK_AGAIN_MS);
   }
 }

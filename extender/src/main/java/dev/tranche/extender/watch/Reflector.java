@@ -159,7 +159,7 @@ public final class Reflector<T extends WatchedObject> implements AutoCloseable {
   }
 
   private void failed(Throwable why) {
-    health.failed();
+    health.failures.increment();
     LOG.warn("cannot watch {}, will retry: {}", kind.path(), why.toString());
   }
 
@@ -318,7 +318,7 @@ public final class Reflector<T extends WatchedObject> implements AutoCloseable {
 
   /** After an exception a new list would end at the same object, and later ones never be seen. */
   private void skip(String object, Exception bug) {
-    health.undecodable();
+    health.undecodable.increment();
     LOG.error("{}: skipping {} because of a bug", kind.path(), object, bug);
   }
 
@@ -388,14 +388,11 @@ public final class Reflector<T extends WatchedObject> implements AutoCloseable {
     }
 
     private void changed(JsonNode object) {
-      T item;
       try {
-        item = kind.read(object);
+        seen(kind.read(object));
       } catch (IOException | RuntimeException bug) {
         skip(key(object.path("metadata")), bug);
-        return;
       }
-      seen(item);
     }
 
     private static String key(JsonNode metadata) {

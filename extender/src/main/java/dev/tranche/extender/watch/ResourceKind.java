@@ -26,11 +26,6 @@ public record ResourceKind<M, T extends WatchedObject>(
     this(path, type, reduce, 0);
   }
 
-  /** Returns the same kind, of which an API server may know nothing. */
-  ResourceKind<M, T> ifServed() {
-    return new ResourceKind<>(path, type, reduce, LOOK_AGAIN_MS);
-  }
-
   /**
    * What the metadata of a list says.
    *
@@ -91,14 +86,10 @@ public record ResourceKind<M, T extends WatchedObject>(
       throws IOException {
     while (in.nextToken() == JsonToken.START_OBJECT) {
       M object = in.readValueAs(type);
-      @Nullable T item = null;
       try {
-        item = reduce.apply(object);
+        seen.accept(reduce.apply(object));
       } catch (RuntimeException bug) {
         skipped.accept(bug);
-      }
-      if (item != null) {
-        seen.accept(item);
       }
     }
   }

@@ -14,8 +14,8 @@ final class WatchHealth {
   static final long SILENCE_MS_MAX = 150_000;
 
   private final LongSupplier clockMs;
-  private final Counter failures;
-  private final Counter undecodable;
+  final Counter failures;
+  final Counter undecodable;
   private volatile long lastEventMs;
 
   /** Whether bookmarks arrive. Without them, a quiet watch may still be alive. */
@@ -54,14 +54,6 @@ final class WatchHealth {
   void bookmark() {
     bookmarks = true;
     eventReceived();
-  }
-
-  void failed() {
-    failures.increment();
-  }
-
-  void undecodable() {
-    undecodable.increment();
   }
 
   boolean lost() {
