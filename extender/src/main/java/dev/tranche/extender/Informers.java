@@ -41,17 +41,17 @@ final class Informers implements AutoCloseable {
     this.core = core;
     this.state = state;
     this.controllers = controllers;
-    this.nodes =
-        new Reflector<>(
-            watches,
-            NodeReader.kind(config.resources()),
-            new Sink<>(this::nodeSeen, this::nodeGone, this::nodesListed));
     this.pods =
         new Reflector<>(
             watches,
             // Policy packed needs the CPU and memory of all pods.
             PodReader.kind(config.resources(), config.policy() == Policy.PACKED),
             new Sink<>(this::podSeen, this::podGone, this::podsListed));
+    this.nodes =
+        new Reflector<>(
+            watches,
+            NodeReader.kind(config.resources()),
+            new Sink<>(this::nodeSeen, this::nodeGone, pods::start));
     this.budgetReflector =
         new Reflector<>(
             watches,
@@ -72,10 +72,6 @@ final class Informers implements AutoCloseable {
   /** A list is complete on the loop after its objects, since both are queued in order. */
   private void run(Runnable task) {
     controllers.loop().run(task);
-  }
-
-  private void nodesListed() {
-    pods.start();
   }
 
   private void podsListed() {

@@ -25,11 +25,6 @@ public final class ExtenderWriter {
   private record HostPriority(
       @JsonProperty("Host") String host, @JsonProperty("Score") int score) {}
 
-  private record PreemptionResult(
-      @JsonProperty("NodeNameToMetaVictims") Map<String, Preempt.VictimUids> victims) {}
-
-  private record Failure(@JsonProperty("Error") String sentence) {}
-
   public static Buffer filter(Filter.Answer answer) {
     return switch (answer) {
       case Filter.Answer.Undecided(String error) -> error(error);
@@ -58,12 +53,12 @@ public final class ExtenderWriter {
 
   /** Encodes an ExtenderPreemptionResult: kube-scheduler drops the nodes that aren't in it. */
   public static Buffer victims(Map<String, Preempt.VictimUids> byNode) {
-    return bytes(new PreemptionResult(byNode));
+    return bytes(Map.of("NodeNameToMetaVictims", byNode));
   }
 
   /** Encodes the error field, the only one that the results of filter and bind have in common. */
   public static Buffer error(String sentence) {
-    return bytes(new Failure(sentence));
+    return bytes(Map.of("Error", sentence));
   }
 
   private static Buffer bytes(Object answer) {

@@ -28,13 +28,16 @@ public final class ExtenderMetrics extends Meters {
   public final Counter wakeUps;
   public final Counter waitingEvicted;
 
+  /** Pairs of a GPU and a pod that the search for victims has looked at. */
+  public final Counter preemptWork;
+
+
   private final Map<Verb, Timer> decided;
   private final Map<Verb, Timer> failed;
   private final Map<Verb, Counter> shed;
   private final Map<Reason, Counter> denied;
   private final Counter preemptKept;
   private final Counter preemptDropped;
-  private final Counter preemptWork;
   private final AtomicLong clientStartS = new AtomicLong();
   private final AtomicLong clientEndS = new AtomicLong();
 
@@ -161,11 +164,6 @@ public final class ExtenderMetrics extends Meters {
     String help =
         "Nodes that preemption was offered: kept with victims that free a GPU, or dropped.";
     return counter("tranche.extender.preempt.nodes", help, "outcome", outcome);
-  }
-
-  /** Counts pairs of a GPU and a pod that the search for victims has looked at. */
-  public void preemptWork(long comparisons) {
-    preemptWork.increment((double) comparisons);
   }
 
   public void preempted(int kept, int dropped) {

@@ -196,8 +196,8 @@ public final class StreamServer extends VerticleBase {
     }
     // The stream lives as long as its node; the token should not stay in memory.
     request.headers().remove("authorization");
-    var loop = new Loop(context);
-    loop.completeOnLoop(tokens.identify(token.get()))
+    new Loop(context)
+        .completeOnLoop(tokens.identify(token.get()))
         .onSuccess(
             identity -> {
               switch (identity) {
@@ -241,7 +241,9 @@ public final class StreamServer extends VerticleBase {
             reports.state()::reported,
             reports.others(),
             reports.loop()::run,
-            next -> run(() -> vertx.setTimer(DELIVERED_EVERY_MS, due -> next.run())),
+            next ->
+                context.runOnContext(
+                    ignored -> vertx.setTimer(DELIVERED_EVERY_MS, due -> next.run())),
             stream::closed);
     request.handler(report -> receive(request, stream, latestReport, report));
     request.errorHandler(error -> close(stream, GrpcStatus.CANCELLED, "the node cancelled it"));
@@ -289,10 +291,6 @@ public final class StreamServer extends VerticleBase {
       request.pause();
       vertx.setTimer(waitMs, due -> request.resume());
     }
-  }
-
-  private void run(Runnable task) {
-    context.runOnContext(ignored -> task.run());
   }
 
   private void end(NodeStream stream, String cause, GrpcStatus status, String why) {

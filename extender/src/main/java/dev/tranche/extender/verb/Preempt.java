@@ -254,7 +254,7 @@ public final class Preempt {
         answer.fail(bug);
       }
       work += turn.work();
-      metrics.preemptWork(turn.work());
+      metrics.preemptWork.increment((double) turn.work());
       if (goesOn) {
         loop.accept(this::turn);
       }
