@@ -136,7 +136,7 @@ public final class VerbRoutes {
   }
 
   private void refuse(HttpServerRequest request, Verb verb, String why) {
-    metrics.shed(verb);
+    metrics.shed(verb).increment();
     write(request, undecided(verb, why));
   }
 
@@ -178,7 +178,7 @@ public final class VerbRoutes {
     if (slowLog.tryAcquire(request.remoteAddress().hostAddress())) {
       LOG.warn("closed a request to {}: its body did not arrive within {} ms", verb, readWithinMs);
     }
-    metrics.shed(verb);
+    metrics.shed(verb).increment();
     var _ = request.response().reset();
   }
 

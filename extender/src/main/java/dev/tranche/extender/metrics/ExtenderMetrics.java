@@ -9,9 +9,8 @@ import io.micrometer.core.instrument.Timer;
 import java.security.cert.X509Certificate;
 import java.time.Duration;
 import java.util.Locale;
-import java.util.Map;
-import java.util.Objects;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.stream.Stream;
 
 /** The extender's counters, timers and gauges, by name. */
 public final class ExtenderMetrics extends Meters {
@@ -31,13 +30,6 @@ public final class ExtenderMetrics extends Meters {
   /** Pairs of a GPU and a pod that the search for victims has looked at. */
   public final Counter preemptWork;
 
-
-  private final Map<Verb, Timer> decided;
-  private final Map<Verb, Timer> failed;
-  private final Map<Verb, Counter> shed;
-  private final Map<Reason, Counter> denied;
-  private final Counter preemptKept;
-  private final Counter preemptDropped;
   private final AtomicLong clientStartS = new AtomicLong();
   private final AtomicLong clientEndS = new AtomicLong();
 
@@ -62,27 +54,14 @@ public final class ExtenderMetrics extends Meters {
             "Unexpected errors that ended the work on one node, or one task; the rest went on.",
             Failures.NODE,
             Failures.TASK);
-    decided = each(Verb.class, verb -> timer(verb, "decided"));
-    failed = each(Verb.class, verb -> timer(verb, "error"));
-    shed =
-        each(
-            Verb.class,
-            verb ->
-                counter(
-                    "tranche.extender.verbs.shed",
-                    "Requests refused unread because too many are queued or they are too large, or"
-                        + " aborted because their body was too slow.",
-                    "verb",
-                    verb.toString()));
-    denied =
-        each(
-            Reason.class,
-            reason ->
-                counter(
-                    "tranche.extender.denied.nodes",
-                    "Nodes that filter refused, by reason.",
-                    "reason",
-                    reason.name().toLowerCase(Locale.ROOT)));
+    // All series at the start, so that the first event of a kind shows as an increase.
+    for (Verb verb : Verb.values()) {
+      timer(verb, false);
+      timer(verb, true);
+      shed(verb);
+    }
+    Stream.of(Reason.values()).forEach(this::denied);
+    preempted(0, 0);
     bindsWithoutRoom =
         counter(
             "tranche.extender.bind.replicas.taken",
@@ -99,8 +78,6 @@ public final class ExtenderMetrics extends Meters {
         counter(
             "tranche.extender.wake.ups",
             "Node patches that make kube-scheduler retry rejected pods.");
-    preemptKept = preemptNodes("kept");
-    preemptDropped = preemptNodes("dropped");
     preemptWork =
         counter(
             "tranche.extender.preempt.work",
@@ -113,7 +90,7 @@ public final class ExtenderMetrics extends Meters {
                 + " them.");
   }
 
-  private Timer timer(Verb verb, String outcome) {
+  private Timer timer(Verb verb, boolean error) {
     return timer(
         "tranche.extender.verb.duration",
         "Time from a verb's request to its answer.",
@@ -121,11 +98,24 @@ public final class ExtenderMetrics extends Meters {
         "verb",
         verb.toString(),
         "outcome",
-        outcome);
+        error ? "error" : "decided");
   }
 
-  public void shed(Verb verb) {
-    Objects.requireNonNull(shed.get(verb)).increment();
+  public Counter shed(Verb verb) {
+    return counter(
+        "tranche.extender.verbs.shed",
+        "Requests refused unread because too many are queued or they are too large, or aborted"
+            + " because their body was too slow.",
+        "verb",
+        verb.toString());
+  }
+
+  public Counter denied(Reason reason) {
+    return counter(
+        "tranche.extender.denied.nodes",
+        "Nodes that filter refused, by reason.",
+        "reason",
+        reason.name().toLowerCase(Locale.ROOT));
   }
 
   /**
@@ -152,12 +142,7 @@ public final class ExtenderMetrics extends Meters {
   }
 
   public void answered(Verb verb, boolean error, long durationNs) {
-    Objects.requireNonNull((error ? failed : decided).get(verb))
-        .record(Duration.ofNanos(durationNs));
-  }
-
-  public void denied(Reason reason, int nodes) {
-    Objects.requireNonNull(denied.get(reason)).increment(nodes);
+    timer(verb, error).record(Duration.ofNanos(durationNs));
   }
 
   private Counter preemptNodes(String outcome) {
@@ -167,7 +152,7 @@ public final class ExtenderMetrics extends Meters {
   }
 
   public void preempted(int kept, int dropped) {
-    preemptKept.increment(kept);
-    preemptDropped.increment(dropped);
+    preemptNodes("kept").increment(kept);
+    preemptNodes("dropped").increment(dropped);
   }
 }

@@ -135,7 +135,7 @@ public final class Filter {
     }
     Answer answer = PodsOfOthers.filter(ledger, names);
     if (answer instanceof Answer.Nodes(var offered, var refused)) {
-      refused.forEach((reason, nodes) -> metrics.denied(reason, nodes.size()));
+      refused.forEach((reason, nodes) -> metrics.denied(reason).increment(nodes.size()));
     }
     return answer;
   }
@@ -297,7 +297,7 @@ public final class Filter {
         return new Answer.Undecided(transience.why().get());
       }
       Map<Reason, List<String>> reasons = reasons(refused);
-      reasons.forEach((reason, nodes) -> metrics.denied(reason, nodes.size()));
+      reasons.forEach((reason, nodes) -> metrics.denied(reason).increment(nodes.size()));
       if (fitting.isEmpty()) {
         refused();
       } else if (evaluator.policyOf(pod) == Policy.PACKED) {
