@@ -6,7 +6,6 @@ import io.fabric8.kubernetes.api.model.Secret;
 import io.fabric8.kubernetes.client.KubernetesClient;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
-import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
@@ -29,7 +28,7 @@ final class CertifiedPorts implements AutoCloseable {
   private final String namespace;
   private final String secretName;
   private final boolean aggregated;
-  private final List<Function<ServingCertificate, Future<?>>> ports;
+  private final Function<ServingCertificate, Future<Void>> ports;
   private final ObjectWatch<Secret> secret;
   private volatile @Nullable ServingCertificate newest;
   private volatile boolean open;
@@ -37,13 +36,13 @@ final class CertifiedPorts implements AutoCloseable {
   private Future<Void> applying = Future.succeededFuture();
 
   /**
-   * @param ports open with a certificate, in this order, or renew it
+   * @param ports open with a certificate, or renew it
    */
   CertifiedPorts(
       ExtenderConfig config,
       KubernetesClient client,
       Vertx vertx,
-      List<Function<ServingCertificate, Future<?>>> ports) {
+      Function<ServingCertificate, Future<Void>> ports) {
     this.vertx = vertx;
     this.namespace = config.namespace();
     this.secretName = config.name() + "-extender-tls";
@@ -105,18 +104,14 @@ final class CertifiedPorts implements AutoCloseable {
     if (!certificate.equals(newest)) {
       return Future.succeededFuture();
     }
-    Future<?> applied = Future.succeededFuture();
-    for (Function<ServingCertificate, Future<?>> port : ports) {
-      applied = applied.compose(before -> port.apply(certificate));
-    }
-    return applied
+    return Future.succeededFuture()
+        .compose(start -> ports.apply(certificate))
         .onSuccess(
             done -> {
               LOG.info("using the certificate of Secret {}", secretName);
               open = true;
             })
         .onFailure(e -> LOG.error("cannot use the certificate of Secret {}", secretName, e))
-        .<Void>mapEmpty()
         .recover(
             failed ->
                 open

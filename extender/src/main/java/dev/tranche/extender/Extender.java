@@ -78,7 +78,6 @@ import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
-import java.util.function.Function;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -145,7 +144,10 @@ public final class Extender implements AutoCloseable {
     // What decides.
     core =
         new SchedulingCore(
-            settings(config), Extender::nowMs, Extender::toClockMs, metrics.failures::nodeFailed);
+            settings(config),
+            MonotonicClock::ms,
+            Extender::toClockMs,
+            metrics.failures::nodeFailed);
     explain = new Explain(core.ledger, core.evaluator, core.explanations);
     streams = new NodeStreams(config.assignmentAckTimeoutMs(), loop);
     api = new ApiWriter(calls, config.resources(), loop, metrics);
@@ -178,7 +180,7 @@ public final class Extender implements AutoCloseable {
 
     // The ports.
     opsPort = port("metrics", ConnectionLimits.METRICS);
-    var inspections = new InspectionCache(this::inspect, Extender::nowMs);
+    var inspections = new InspectionCache(this::inspect, core.clockMs);
     var gpus =
         new GpuCollector(
             new WaitingReasons(core.explanations),
@@ -202,9 +204,12 @@ public final class Extender implements AutoCloseable {
                 metrics));
     readApi = readApi(inspections, new AccessReviewer(calls, metrics));
     apiService = new ApiServiceBundle(calls);
-    ports = new CertifiedPorts(config, client, vertx, certifiedPorts());
+    ports = new CertifiedPorts(config, client, vertx, this::serve);
 
     listParts(client, draNodes);
+    metrics.registerProcess();
+    metrics.gauge(
+        "tranche.extender.ready", "1 while /readyz says ready, else 0.", () -> ready ? 1 : 0);
     StateGauges.register(metrics, core, state, streams);
   }
 
@@ -233,12 +238,8 @@ public final class Extender implements AutoCloseable {
         config.loadStaleAfterMs());
   }
 
-  static long nowMs() {
-    return MonotonicClock.ms();
-  }
-
-  static long toClockMs(long since1970Ms) {
-    return since1970Ms - System.currentTimeMillis() + nowMs();
+  private static long toClockMs(long since1970Ms) {
+    return since1970Ms - System.currentTimeMillis() + MonotonicClock.ms();
   }
 
   /** All controllers; they are told in this order. */
@@ -334,24 +335,21 @@ public final class Extender implements AutoCloseable {
         metrics);
   }
 
-  /** The ports that open with a certificate, in this order. */
-  private List<Function<ServingCertificate, Future<?>>> certifiedPorts() {
-    var all = new ArrayList<Function<ServingCertificate, Future<?>>>();
-    all.add(own -> streamServer.serve(own.certificate()));
-    if (config.verbsTls()) {
-      all.add(own -> serveVerbs(own));
-    }
-    all.add(
-        own -> {
-          state.readiness.portsOpened();
-          readApi.setCertificate(own.certificate());
-          if (config.apiAggregated() != null) {
-            own.authorities().ifPresent(apiService::set);
-            vertx.executeBlocking(apiService::check);
-          }
-          return Future.succeededFuture();
-        });
-    return all;
+  /** Opens the ports that need a certificate, one after the other, or renews it. */
+  private Future<Void> serve(ServingCertificate own) {
+    return streamServer
+        .serve(own.certificate())
+        .compose(open -> config.verbsTls() ? serveVerbs(own) : Future.succeededFuture())
+        .compose(
+            open -> {
+              state.readiness.portsOpened();
+              readApi.setCertificate(own.certificate());
+              if (config.apiAggregated() != null) {
+                own.authorities().ifPresent(apiService::set);
+                vertx.executeBlocking(apiService::check);
+              }
+              return Future.succeededFuture();
+            });
   }
 
   private Future<Void> serveVerbs(ServingCertificate own) {
@@ -385,7 +383,6 @@ public final class Extender implements AutoCloseable {
 
   /** Completes when the ports that need no certificate are open. */
   public Future<Void> start() {
-    registerMetrics();
     return vertx
         .deployVerticle(streamServer)
         .onSuccess(deployed -> startWatchesAndPorts())
@@ -401,12 +398,6 @@ public final class Extender implements AutoCloseable {
               }
             })
         .mapEmpty();
-  }
-
-  private void registerMetrics() {
-    metrics.registerProcess();
-    metrics.gauge(
-        "tranche.extender.ready", "1 while /readyz says ready, else 0.", () -> ready ? 1 : 0);
   }
 
   private void startWatchesAndPorts() {
@@ -431,10 +422,12 @@ public final class Extender implements AutoCloseable {
 
   /** Takes a snapshot in steps, so that verbs are answered in between. */
   private Future<Inspection> inspect() {
-    return loop.submit(() -> core.inspector.readAhead(nowMs(), timeOfDay()))
+    return loop.submit(() -> core.inspector.readAhead(core.nowMs(), timeOfDay()))
         .compose(
             more ->
-                more ? inspect() : loop.submit(() -> core.inspector.inspect(nowMs(), timeOfDay())));
+                more
+                    ? inspect()
+                    : loop.submit(() -> core.inspector.inspect(core.nowMs(), timeOfDay())));
   }
 
   private static Instant timeOfDay() {
