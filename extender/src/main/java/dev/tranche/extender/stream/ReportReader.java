@@ -59,8 +59,8 @@ public final class ReportReader {
             report.getHoldingsKnown(),
             grants(report),
             report.getAssignmentsList().stream().map(ReportReader::assignment).toList());
-    return new Reading(
-        new Event.Reported(node, kept(state, before), listAgeMs(report, 0)), readings);
+    NodeState kept = before != null && state.equals(before) ? before : state;
+    return new Reading(new Event.Reported(node, kept, listAgeMs(report, 0)), readings);
   }
 
   /**
@@ -89,10 +89,6 @@ public final class ReportReader {
     return report.hasHoldingsAgeMs()
         ? OptionalLong.of(Integer.toUnsignedLong(report.getHoldingsAgeMs()) + waitedMs)
         : OptionalLong.empty();
-  }
-
-  private static NodeState kept(NodeState now, @Nullable NodeState before) {
-    return before != null && now.equals(before) ? before : now;
   }
 
   /** Returns the previous list if nothing in it has changed. */
@@ -227,9 +223,6 @@ public final class ReportReader {
 
   /** The container that is limited least counts for its pod. */
   private static Map<String, Limited> limited(List<ContainerLimit> limits) {
-    if (limits.isEmpty()) {
-      return Map.of();
-    }
     var byPod = new HashMap<String, Limited>();
     for (ContainerLimit limit : limits) {
       @Nullable Limited limited =
