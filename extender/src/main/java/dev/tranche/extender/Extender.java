@@ -248,8 +248,8 @@ public final class Extender implements AutoCloseable {
     var pins =
         new PinChecks(
             context,
-            key -> storedPods.of(key).map(pod -> pod.map(StoredPod::selection)),
-            core.traits::pin,
+            key ->
+                storedPods.of(key).map(pod -> pod.map(StoredPod::selection).map(core.traits::pin)),
             core.traits::size);
     Supplier<Stream<GpuFacts>> gpus =
         () -> core.ledger.nodes().stream().flatMap(node -> core.ledger.gpus(node).stream());

@@ -3,7 +3,7 @@ package dev.tranche.extender.controller;
 import dev.tranche.extender.explain.Explanations;
 import dev.tranche.extender.explain.WaitCause;
 import dev.tranche.extender.ledger.PodFacts;
-import dev.tranche.extender.selection.PodSelection;
+import dev.tranche.extender.selection.PodSelection.Pin;
 import dev.tranche.process.TokenBucket;
 import io.vertx.core.Future;
 import java.util.Optional;
@@ -21,24 +21,20 @@ public final class PinChecks implements WaitSurvey.Listener {
   static final int BURST = 15;
 
   private final Explanations explanations;
-  private final Function<String, Future<Optional<PodSelection>>> selections;
-  private final Function<PodSelection, PodSelection.Pin> pins;
+  private final Function<String, Future<Optional<Pin>>> pins;
   private final IntSupplier gpuNodes;
   private final TokenBucket rate;
 
   /**
-   * @param selections reads a pod by {@code namespace/name}, and completes on the loop; empty if
-   *     the API server does not answer
-   * @param pins what such a pod requires of its nodes
+   * @param pins reads what a pod requires of its nodes, by {@code namespace/name}, and completes on
+   *     the loop; empty if the API server does not answer
    * @param gpuNodes how many nodes have GPUs
    */
   public PinChecks(
       ControllerContext context,
-      Function<String, Future<Optional<PodSelection>>> selections,
-      Function<PodSelection, PodSelection.Pin> pins,
+      Function<String, Future<Optional<Pin>>> pins,
       IntSupplier gpuNodes) {
     this.explanations = context.core().explanations;
-    this.selections = selections;
     this.pins = pins;
     this.gpuNodes = gpuNodes;
     this.rate = new TokenBucket(BURST, READS_PER_SECOND_MAX, context::nowMs);
@@ -48,11 +44,8 @@ public final class PinChecks implements WaitSurvey.Listener {
   @Override
   public void waits(PodFacts pod, WaitCause cause, String figures) {
     if (explanations.asksForPin(pod, cause, gpuNodes.getAsInt()) && rate.tryAcquire()) {
-      selections
-          .apply(pod.key())
-          .onSuccess(
-              selection ->
-                  selection.ifPresent(read -> explanations.pinned(pod.uid(), pins.apply(read))));
+      pins.apply(pod.key())
+          .onSuccess(found -> found.ifPresent(pin -> explanations.pinned(pod.uid(), pin)));
     }
   }
 }

@@ -167,8 +167,7 @@ final class WaitReasonsTest extends WaitingPodsRig {
     survey(
         new PinChecks(
             rig.context,
-            key -> Future.succeededFuture(Optional.of(NO_SELECTION)),
-            selection -> new Pin("", "", words),
+            key -> Future.succeededFuture(Optional.of(new Pin("", "", words))),
             () -> 2));
     assertThat(row().reason()).isEqualTo("NodesExcluded");
     assertThat(byReason()).containsExactly(Map.entry("NodesExcluded", 1));
@@ -193,7 +192,6 @@ final class WaitReasonsTest extends WaitingPodsRig {
               read.add(key);
               return Future.succeededFuture(Optional.empty());
             },
-            selection -> new Pin("", "", ""),
             () -> 2));
     assertThat(row().reason()).isEqualTo("Full");
     assertThat(read).isEmpty();
@@ -351,15 +349,15 @@ final class WaitReasonsTest extends WaitingPodsRig {
     scheduler.report();
     pod = condition(WaitReason.PINNED_TO, pod);
     world.see(pod);
+    var pin = new Pin("nvidia.com/gpu.memory In 15360", "nodeSelector pool=l4", "");
     var read = new ArrayList<String>();
     var pins =
         new PinChecks(
             rig.context,
             key -> {
               read.add(key);
-              return Future.succeededFuture(Optional.of(NO_SELECTION));
+              return Future.succeededFuture(Optional.of(pin));
             },
-            selection -> new Pin("nvidia.com/gpu.memory In 15360", "nodeSelector pool=l4", ""),
             () -> 2);
     survey(pins);
     assertThat(read).as("read once").containsExactly("ns/p");
@@ -395,8 +393,9 @@ final class WaitReasonsTest extends WaitingPodsRig {
     survey(
         new PinChecks(
             rig.context,
-            key -> Future.succeededFuture(Optional.of(NO_SELECTION)),
-            selection -> new Pin("nvidia.com/gpu.memory In 15360", "", ""),
+            key ->
+                Future.succeededFuture(
+                    Optional.of(new Pin("nvidia.com/gpu.memory In 15360", "", ""))),
             () -> 2));
     assertThat(row().message())
         .contains(

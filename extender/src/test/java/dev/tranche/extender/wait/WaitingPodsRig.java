@@ -18,7 +18,6 @@ import dev.tranche.extender.readapi.row.Pod;
 import dev.tranche.extender.readapi.row.Snapshot;
 import dev.tranche.extender.readapi.row.Waiting;
 import dev.tranche.extender.readapi.row.WaitingReasons;
-import dev.tranche.extender.selection.PodSelection;
 import dev.tranche.extender.snapshot.NodeSnapshot;
 import dev.tranche.extender.verb.FakeWorld;
 import dev.tranche.extender.wait.SimulatedScheduler.Node;
@@ -34,7 +33,6 @@ import java.util.concurrent.Callable;
 
 /** Arranges pods that wait for a known reason, and reads that reason from all surfaces. */
 abstract class WaitingPodsRig {
-  static final PodSelection NO_SELECTION = new PodSelection(null, Map.of(), null, List.of());
 
   final ControllerRig rig = new ControllerRig();
   final FakeWorld world = rig.world;
