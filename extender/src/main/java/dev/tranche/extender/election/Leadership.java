@@ -23,7 +23,7 @@ import org.slf4j.LoggerFactory;
  * receive all reports and watches, so that each of them can be the next leader. {@link
  * LeaseElection} has the rules.
  */
-public final class Leadership implements AutoCloseable {
+public final class Leadership {
   private static final Duration RETRY = Duration.ofSeconds(2);
 
   /**
@@ -260,11 +260,5 @@ public final class Leadership implements AutoCloseable {
     } catch (RuntimeException kept) {
       LOG.info("cannot release Lease {}/{}, it will expire: {}", namespace, name, kept.toString());
     }
-  }
-
-  @Override
-  public void close() {
-    stop();
-    release();
   }
 }

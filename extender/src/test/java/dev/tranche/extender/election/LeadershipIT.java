@@ -8,8 +8,11 @@ import io.fabric8.kubernetes.api.model.coordination.v1.LeaseSpec;
 import io.fabric8.kubernetes.client.KubernetesClient;
 import io.fabric8.kubernetes.client.server.mock.EnableKubernetesMockClient;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
 @EnableKubernetesMockClient(crud = true)
@@ -23,21 +26,31 @@ final class LeadershipIT {
   private final AtomicLong renewsAtS = new AtomicLong();
   private final AtomicLong monotonicS = new AtomicLong();
   private final AtomicLong wallS = new AtomicLong();
+  private final List<Leadership> started = new ArrayList<>();
+
+  @AfterEach
+  void stop() {
+    started.forEach(Leadership::stop);
+  }
 
   private Leadership leadership(String identity, Runnable onLost) {
-    return new Leadership(
-        client,
-        new Leadership.Candidate(NAMESPACE, NAME, identity),
-        new Leadership.Listener() {
-          @Override
-          public void lead() {}
+    var leadership =
+        new Leadership(
+            client,
+            new Leadership.Candidate(NAMESPACE, NAME, identity),
+            new Leadership.Listener() {
+              @Override
+              public void lead() {}
 
-          @Override
-          public void retire() {
-            onLost.run();
-          }
-        },
-        this::now);
+              @Override
+              public void retire() {
+                onLost.run();
+              }
+            },
+            this::now);
+    leadership.start();
+    started.add(leadership);
+    return leadership;
   }
 
   private Moment now() {
@@ -55,30 +68,27 @@ final class LeadershipIT {
   /** Its process was frozen or its machine suspended, say, or its call for the Lease hangs. */
   @Test
   void leaderThatHasNotRenewedItsLease_doesNotTakeItselfForOne() throws Exception {
-    try (var leadership = leadership("extender-1", () -> {})) {
-      leadership.start();
-      until(() -> leadership.missing().isEmpty());
-      monotonicS.set(9);
-      assertThat(leadership.missing()).isEmpty();
-      monotonicS.set(10);
-      assertThat(leadership.missing())
-          .hasValue(
-              "Lease gpu/tranche-extender was not renewed for 10 s, so another process may acquire"
-                  + " it");
-      monotonicS.set(0);
-      wallS.set(10);
-      assertThat(leadership.missing()).as("resumed").isPresent();
-      renewsAtS.set(9);
-      until(() -> leadership.missing().isEmpty());
-      assertThat(leadership.term()).isEqualTo(1);
-    }
+    var leadership = leadership("extender-1", () -> {});
+    until(() -> leadership.missing().isEmpty());
+    monotonicS.set(9);
+    assertThat(leadership.missing()).isEmpty();
+    monotonicS.set(10);
+    assertThat(leadership.missing())
+        .hasValue(
+            "Lease gpu/tranche-extender was not renewed for 10 s, so another process may acquire"
+                + " it");
+    monotonicS.set(0);
+    wallS.set(10);
+    assertThat(leadership.missing()).as("resumed").isPresent();
+    renewsAtS.set(9);
+    until(() -> leadership.missing().isEmpty());
+    assertThat(leadership.term()).isEqualTo(1);
   }
 
   @Test
   void leaderThatStops_keepsTheLease_untilItIsReleased() throws Exception {
     var lost = new AtomicInteger();
     var leadership = leadership("extender-1", lost::incrementAndGet);
-    leadership.start();
     until(() -> leadership.missing().isEmpty());
     leadership.stop();
     assertThat(leadership.missing()).isPresent();
@@ -86,12 +96,10 @@ final class LeadershipIT {
     assertThat(spec().getHolderIdentity()).isEqualTo("extender-1");
     leadership.release();
     assertThat(spec().getHolderIdentity()).isEmpty();
-    try (var next = leadership("extender-2", () -> {})) {
-      next.start();
-      until(() -> next.missing().isEmpty());
-      leadership.release();
-      assertThat(spec().getHolderIdentity()).isEqualTo("extender-2");
-    }
+    var next = leadership("extender-2", () -> {});
+    until(() -> next.missing().isEmpty());
+    leadership.release();
+    assertThat(spec().getHolderIdentity()).isEqualTo("extender-2");
   }
 
   private LeaseSpec spec() {
