@@ -36,10 +36,6 @@ public final class ReviewBodyReader {
   /** A fifth of the heap; to read and judge one of them takes less than another half. */
   public static final long BODIES_BYTES_MAX = 12L << 20;
 
-  /** Where the uid is. */
-  private static final int FIRST_BYTES = 64 << 10;
-
-  private static final byte[] NOTHING = {};
   private static final int CODE_TOO_MANY = 429;
 
   private final Vertx vertx;
@@ -107,7 +103,7 @@ public final class ReviewBodyReader {
     private final long timer = vertx.setTimer(bodyMsMax, late -> timeOut());
 
     /** The bytes received so far, and free space after them. */
-    private byte[] body = NOTHING;
+    private byte[] body = {};
 
     private int received;
     private boolean closed;
@@ -122,7 +118,7 @@ public final class ReviewBodyReader {
               ? Integer.MAX_VALUE
               : Integer.parseInt(announced);
       tooLarge = length > BODY_BYTES_MAX;
-      bytesMax = tooLarge ? FIRST_BYTES : length;
+      bytesMax = tooLarge ? ReviewReader.UID_WITHIN_BYTES : length;
     }
 
     void append(Buffer part) {

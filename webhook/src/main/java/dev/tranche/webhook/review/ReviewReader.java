@@ -32,7 +32,7 @@ final class ReviewReader {
   private static final int DEPTH_MAX = RequestBounds.DEPTH_MAX;
 
   private static final Pattern UID = Pattern.compile("\"uid\"\\s*:\\s*\"([-\\w]{1,64})\"");
-  private static final int UID_WITHIN_BYTES = 64 << 10;
+  static final int UID_WITHIN_BYTES = 64 << 10;
 
   /** Keeps no table of names: whoever creates pods would fill it. */
   private static final ObjectReader JSON =
