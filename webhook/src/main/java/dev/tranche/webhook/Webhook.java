@@ -133,10 +133,10 @@ final class Webhook {
   private FractionHandler fraction(MutationRules rules) {
     return new FractionHandler(
         new PodMutator(rules),
-        () -> {
+        uid -> {
           ClusterWatch.Nodes nodes = cluster.nodes();
           return new Cluster(
-              nodes.served(), nodes.foreign(), cluster.runtimeClassExists(), cluster::granted, "");
+              nodes.served(), nodes.foreign(), cluster.runtimeClassExists(), cluster::granted, uid);
         },
         events,
         metrics);

@@ -49,7 +49,7 @@ final class HostileReviews {
     var events = new AdmissionEvents(new KubernetesClientBuilder().build(), metrics);
     List<GpuNode> nodes = IntStream.range(0, NODES).mapToObj(HostileReviews::node).toList();
     var mutator = new PodMutator(Reviews.RULES);
-    entries.add(new FractionHandler(mutator, () -> Reviews.cluster(nodes), events, metrics));
+    entries.add(new FractionHandler(mutator, uid -> Reviews.cluster(nodes), events, metrics));
     var rules = Reviews.guardRules(GuardMode.VOID, true);
     var guard = new Guard(rules, node -> Set.of("nvidia.com/gpu"));
     for (GuardMode mode : GuardMode.values()) {

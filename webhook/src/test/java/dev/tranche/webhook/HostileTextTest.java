@@ -61,7 +61,7 @@ class HostileTextTest {
   private List<ReviewHandler> entries() {
     var mutator = new PodMutator(Reviews.RULES);
     var entries = new ArrayList<ReviewHandler>();
-    entries.add(new FractionHandler(mutator, () -> Reviews.cluster(), events, metrics));
+    entries.add(new FractionHandler(mutator, uid -> Reviews.cluster(), events, metrics));
     var rules = Reviews.guardRules(GuardMode.VOID, true);
     for (GuardMode mode : GuardMode.values()) {
       entries.add(new GuardHandler(new Guard(rules, node -> Set.of()), mode, events, metrics));

@@ -114,9 +114,10 @@ class MemoryTest {
     for (int i = 0; i < 200; i++) {
       ObjectNode asking = annotated("gpu-memory", "4Gi");
       String uid = "705ab4f5-6393-11e8-b7cc-42010a800%03d".formatted(i);
-      JsonNode once = apply(mutator.mutate(asking, cluster(T4, A100).of(uid)), asking);
-      assertThat(apply(mutator.mutate(asking, cluster(A100, T4).of(uid)), asking)).isEqualTo(once);
-      assertThat(mutator.mutate(once, cluster(T4, A100).of("another")))
+      JsonNode once = apply(mutator.mutate(asking, review(uid, cluster(T4, A100))), asking);
+      assertThat(apply(mutator.mutate(asking, review(uid, cluster(A100, T4))), asking))
+          .isEqualTo(once);
+      assertThat(mutator.mutate(once, review("another", cluster(T4, A100))))
           .as("a webhook that is called twice gets another uid")
           .matches(Reviews::changesNothing);
       chosen.merge(replicas(once), 1, Integer::sum);
@@ -147,7 +148,7 @@ class MemoryTest {
   void memory_isSizedForGpusWithRoom(String ofT4, String ofA100, String replicas) {
     for (int i = 0; i < 20; i++) {
       ObjectNode asking = annotated("gpu-memory", "4Gi");
-      MutationRules.Cluster cluster = measured(ofT4, ofA100, NOW).of("review-" + i);
+      MutationRules.Cluster cluster = review("review-" + i, measured(ofT4, ofA100, NOW));
       JsonNode once = apply(mutator.mutate(asking, cluster), asking);
       assertThat(replicas(once)).isEqualTo(replicas);
       assertThat(mutator.mutate(once, measured(ofA100, ofT4, NOW)))
@@ -163,7 +164,7 @@ class MemoryTest {
     for (int i = 0; i < 300; i++) {
       ObjectNode asking = annotated("gpu-memory", "4Gi");
       String free = "0.0 of 1 GPUs granted, largest free share 10/10";
-      MutationRules.Cluster cluster = measured(free, free, NOW).of("review-" + i);
+      MutationRules.Cluster cluster = review("review-" + i, measured(free, free, NOW));
       chosen.merge(replicas(apply(mutator.mutate(asking, cluster), asking)), 1, Integer::sum);
     }
     assertThat(chosen.get("3")).as("on one of three nodes").isBetween(70, 130);
@@ -241,6 +242,11 @@ class MemoryTest {
     assertThat(replicas(apply(mutator.mutate(asking, cluster), asking))).isEqualTo(replicas);
   }
 
+  private static MutationRules.Cluster review(String uid, MutationRules.Cluster all) {
+    return new MutationRules.Cluster(
+        all.nodes(), all.foreign(), all.runtimeClassExists(), all.granted(), uid);
+  }
+
   private static MutationRules.Cluster measured(String ofT4, String ofA100, Instant at) {
     return measured(10, ofT4, ofA100, at);
   }
@@ -305,7 +311,7 @@ class MemoryTest {
     ObjectNode pod = annotated("gpu-memory", "4Gi");
     pod.withArray("/spec/volumes").addObject().put("name", "data").putObject(volume);
     for (int i = 0; i < 20; i++) {
-      JsonNode after = apply(mutator.mutate(pod, cluster(T4, A100).of("review-" + i)), pod);
+      JsonNode after = apply(mutator.mutate(pod, review("review-" + i, cluster(T4, A100))), pod);
       assertThat(replicas(after)).isEqualTo("3");
       assertThat(List.of(T4, A100)).allMatch(new NodeSelection(after.path("spec"))::admits);
     }

@@ -98,11 +98,6 @@ public record MutationRules(
       boolean runtimeClassExists,
       Function<GpuNode, Optional<GrantedGpus>> granted,
       String reviewUid) {
-    /** The same for another request. */
-    public Cluster of(String reviewUid) {
-      return new Cluster(nodes, foreign, runtimeClassExists, granted, reviewUid);
-    }
-
     /** The same for a pod that names models: the free share of a mixed node may be of another. */
     Cluster ofModels() {
       return new Cluster(

@@ -10,7 +10,7 @@ import dev.tranche.webhook.mutate.MutationRules.Cluster;
 import dev.tranche.webhook.mutate.PodMutator;
 import dev.tranche.webhook.pod.Mutation;
 import dev.tranche.webhook.review.ReviewReader.Raw;
-import java.util.function.Supplier;
+import java.util.function.Function;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -31,15 +31,18 @@ public final class FractionHandler extends PodReviewHandler {
   private static final Logger LOG = LoggerFactory.getLogger(FractionHandler.class);
 
   private final PodMutator mutator;
-  private final Supplier<Cluster> cluster;
+  private final Function<String, Cluster> cluster;
   private final AdmissionEvents events;
 
   /** Per namespace, since whoever creates pods there can cause lines. */
   private final LineLimiter denialLog = new LineLimiter(LOG, "denied pods of namespace");
 
+  /**
+   * @param cluster takes a snapshot for the review of a uid
+   */
   public FractionHandler(
       PodMutator mutator,
-      Supplier<Cluster> cluster,
+      Function<String, Cluster> cluster,
       AdmissionEvents events,
       WebhookMetrics metrics) {
     super(ReviewKind.FRACTION, metrics);
@@ -53,7 +56,7 @@ public final class FractionHandler extends PodReviewHandler {
     if (!request.createsPod()) {
       return Verdict.UNCHANGED;
     }
-    Mutation mutation = mutator.mutate(request.object(), cluster.get().of(request.uid()));
+    Mutation mutation = mutator.mutate(request.object(), cluster.apply(request.uid()));
     if (mutation instanceof Mutation.Denied denied) {
       if (denialLog.tryAcquire(Printable.name(request.namespace()))) {
         LOG.info("pod {} denied: {}", request.podName(), denied.message());

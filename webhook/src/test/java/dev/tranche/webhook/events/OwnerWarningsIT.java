@@ -31,7 +31,7 @@ class OwnerWarningsIT {
       new FractionHandler(
           new PodMutator(
               Reviews.rules(List.of("nvidia.com/gpu"), 10, "tranche-scheduler", "nvidia")),
-          () -> Reviews.cluster(),
+          uid -> Reviews.cluster(),
           warnings,
           metrics);
 
