@@ -1,5 +1,9 @@
 package dev.tranche.extender.controller;
 
+import static java.util.stream.Collectors.groupingBy;
+import static java.util.stream.Collectors.toList;
+import static java.util.stream.Collectors.toSet;
+
 import dev.tranche.api.Demand;
 import dev.tranche.extender.explain.Explanations;
 import dev.tranche.extender.explain.FitErrorText;
@@ -20,7 +24,6 @@ import io.vertx.core.Promise;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -28,6 +31,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.Callable;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -175,18 +179,11 @@ public final class WaitSurvey implements Controller {
 
   /** Returns the pods that wait, by their view of the nodes. */
   private Map<View, List<PodFacts>> views() {
-    var views = new LinkedHashMap<View, List<PodFacts>>();
-    Set<String> uids = new HashSet<>();
-    if (ledger.podsPending()) {
-      for (PodFacts pod : ledger.pods()) {
-        if (waits(pod)) {
-          uids.add(pod.uid());
-          views.computeIfAbsent(view(pod), any -> new ArrayList<>()).add(pod);
-        }
-      }
-    }
+    List<PodFacts> waiting =
+        ledger.podsPending() ? ledger.pods().stream().filter(this::waits).toList() : List.of();
+    Set<String> uids = waiting.stream().map(PodFacts::uid).collect(toSet());
     listeners.forEach(each -> each.retain(uids));
-    return views;
+    return waiting.stream().collect(groupingBy(this::view, LinkedHashMap::new, toList()));
   }
 
   private View view(PodFacts pod) {
@@ -203,12 +200,8 @@ public final class WaitSurvey implements Controller {
 
   /** Returns the pods by their kind of requests. */
   private static Collection<List<PodFacts>> kinds(List<PodFacts> pods) {
-    var byShape = new LinkedHashMap<Shape, List<PodFacts>>();
-    for (PodFacts pod : pods) {
-      var shape = new Shape(pod.requests(), pod.annotations());
-      byShape.computeIfAbsent(shape, first -> new ArrayList<>()).add(pod);
-    }
-    return byShape.values();
+    Function<PodFacts, Shape> shape = pod -> new Shape(pod.requests(), pod.annotations());
+    return pods.stream().collect(groupingBy(shape, LinkedHashMap::new, toList())).values();
   }
 
   /** Evaluates the nodes once for each kind of requests; runs on a worker. */

@@ -45,12 +45,11 @@ public final class PodChecks {
     Future<Optional<PodFacts>> read = pods.apply(check.key());
     underWay.add(check.uid());
     read.onComplete(done -> underWay.remove(check.uid()))
-        .onSuccess(found -> answer.accept(event(check, nowMs, found)));
-  }
-
-  private static Event event(Decision.CheckPod check, long nowMs, Optional<PodFacts> found) {
-    // Another pod may have the name now.
-    PodFacts pod = found.filter(p -> p.uid().equals(check.uid())).orElse(null);
-    return new Event.PodChecked(check.uid(), check.key(), pod, nowMs);
+        .onSuccess(
+            found -> {
+              // Another pod may have the name now.
+              PodFacts pod = found.filter(p -> p.uid().equals(check.uid())).orElse(null);
+              answer.accept(new Event.PodChecked(check.uid(), check.key(), pod, nowMs));
+            });
   }
 }

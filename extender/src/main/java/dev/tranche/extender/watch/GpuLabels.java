@@ -6,7 +6,6 @@ import dev.tranche.api.node.NodeReport;
 import dev.tranche.api.node.SharingStrategy;
 import java.util.Collection;
 import java.util.Comparator;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -151,14 +150,11 @@ public final class GpuLabels {
    * the same labels.
    */
   static Map<String, String> relevant(Map<String, String> labels) {
-    var kept = new HashMap<String, String>();
-    labels.forEach(
-        (key, value) -> {
-          if (ALL.contains(key)) {
-            kept.put(key.intern(), value.intern());
-          }
-        });
-    return Map.copyOf(kept);
+    return labels.entrySet().stream()
+        .filter(label -> ALL.contains(label.getKey()))
+        .collect(
+            Collectors.toUnmodifiableMap(
+                label -> label.getKey().intern(), label -> label.getValue().intern()));
   }
 
   /**
