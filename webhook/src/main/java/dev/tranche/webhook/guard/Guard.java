@@ -65,7 +65,7 @@ public final class Guard {
     Set<String> onNode = node.isEmpty() ? Set.of() : nodeResources.apply(node);
     boolean anyGpu = false;
     for (Container container : pod.containers()) {
-      boolean requestsGpus = requestsGpus(onNode, container);
+      boolean requestsGpus = requestsGpus(onNode, container.spec());
       anyGpu |= requestsGpus;
       Variables.scan(container, requestsGpus, mayUseNvidiaRuntime, scan);
       if (mayUseNvidiaRuntime) {
@@ -117,7 +117,8 @@ public final class Guard {
   public Mutation restore(JsonNode before, JsonNode after) {
     var known = new PodView(before);
     return new GuardUpdate(
-            container -> requestsGpus(Set.of(), container), mayUseNvidiaRuntime(known.spec()))
+            container -> requestsGpus(Set.of(), container.spec()),
+            mayUseNvidiaRuntime(known.spec()))
         .restore(known, new PodView(after));
   }
 
@@ -168,8 +169,15 @@ public final class Guard {
         : Optional.empty();
   }
 
+  /** Limits and requests of extended resources are equal, so either one is enough. */
+  private boolean requestsGpus(Set<String> onNode, JsonNode container) {
+    JsonNode resources = container.path("resources");
+    return containsGpus(onNode, resources.path("limits"))
+        || containsGpus(onNode, resources.path("requests"));
+  }
+
   /**
-   * Whether a container's limits or requests have GPUs, of a resource that the node has.
+   * Whether one of the quantities is of GPUs, and of a resource that the node has.
    *
    * <p>The scheduler keeps a pod off nodes that lack what it requests. A pod that names its node
    * skips the scheduler. The kubelet runs it even without the device, so its request alone proves
@@ -178,10 +186,9 @@ public final class Guard {
    * @param onNode what the node has that spec.nodeName names; empty where that is not known, so
    *     that a requested GPU is not taken away
    */
-  private boolean requestsGpus(Set<String> onNode, Container container) {
-    return container
-        .sections()
-        .flatMap(JsonNode::propertyStream)
+  private boolean containsGpus(Set<String> onNode, JsonNode quantities) {
+    return quantities
+        .propertyStream()
         .anyMatch(
             quantity ->
                 isGpuResource(quantity.getKey())
