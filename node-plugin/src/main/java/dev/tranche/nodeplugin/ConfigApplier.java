@@ -36,20 +36,20 @@ final class ConfigApplier {
         newestUnreadable = true;
         refused(refused.name(), refused.reason());
       }
-      case Outcome.Usable usable -> apply(usable);
+      case Outcome.Usable usable -> use(usable);
     }
   }
 
-  private void apply(Outcome.Usable usable) {
+  private void use(Outcome.Usable usable) {
     usable.warnings().forEach(w -> LOG.warn("config {}: {}", usable.name(), w));
     LOG.info("config {}: {}", usable.name(), usable.config());
     requested = usable.name();
     newestUnreadable = false;
-    state.config(usable).ifPresentOrElse(this::apply, () -> state.configError(""));
+    state.config(usable).ifPresentOrElse(this::planned, () -> state.configError(""));
   }
 
   /** Applies the plan for these GPUs of the latest config that can be read. */
-  void apply(SharingPlan plan) {
+  void planned(SharingPlan plan) {
     switch (plan) {
       case SharingPlan.DoesNotFit misfit -> refused(requested, misfit.reason());
       case SharingPlan.Fits fits -> {

@@ -232,7 +232,7 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
   void sampled(List<GpuStatus> gpus, WatchState nowWatched) {
     observe(nowWatched);
     List<GpuStatus> before = state.gpus();
-    state.gpus(gpus).ifPresent(configs::apply);
+    state.gpus(gpus).ifPresent(configs::planned);
     metrics.gpus(gpus);
     publish();
     // Last, since what is said about the GPUs must not keep their health from the kubelet.

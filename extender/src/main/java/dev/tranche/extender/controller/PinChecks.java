@@ -5,6 +5,7 @@ import dev.tranche.extender.explain.WaitCause;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.selection.PodSelection.Pin;
 import dev.tranche.process.TokenBucket;
+import dev.tranche.process.meters.Failures;
 import io.vertx.core.Future;
 import java.util.Optional;
 import java.util.function.Function;
@@ -21,6 +22,7 @@ public final class PinChecks implements WaitSurvey.Listener {
   static final int BURST = 15;
 
   private final Explanations explanations;
+  private final Failures failures;
   private final Function<String, Future<Optional<Pin>>> pins;
   private final IntSupplier gpuNodes;
   private final TokenBucket rate;
@@ -35,6 +37,7 @@ public final class PinChecks implements WaitSurvey.Listener {
       Function<String, Future<Optional<Pin>>> pins,
       IntSupplier gpuNodes) {
     this.explanations = context.core().explanations;
+    this.failures = context.metrics().failures;
     this.pins = pins;
     this.gpuNodes = gpuNodes;
     this.rate = new TokenBucket(BURST, READS_PER_SECOND_MAX, context::nowMs);
@@ -45,7 +48,8 @@ public final class PinChecks implements WaitSurvey.Listener {
   public void waits(PodFacts pod, WaitCause cause, String figures) {
     if (explanations.asksForPin(pod, cause, gpuNodes.getAsInt()) && rate.tryAcquire()) {
       pins.apply(pod.key())
-          .onSuccess(found -> found.ifPresent(pin -> explanations.pinned(pod.uid(), pin)));
+          .onSuccess(found -> found.ifPresent(pin -> explanations.pinned(pod.uid(), pin)))
+          .onFailure(bug -> failures.failed(Failures.TASK, "the reading of a pin", bug));
     }
   }
 }

@@ -114,6 +114,10 @@ final class WhatIfAnswersTest {
         Arguments.of("YAML", Buffer.buffer("kind: Pod\nspec:\n  containers: [{name: c}]\n")),
         Arguments.of("2 MiB of {}", pod("{}", 699_000)),
         Arguments.of("10,001 containers", pod(asks("1"), 10_001)),
+        Arguments.of(
+            "a name that is no text",
+            Buffer.buffer(
+                "{\"kind\":\"Pod\",\"metadata\":{\"name\":{}},\"spec\":{\"containers\":[{}]}}")),
         Arguments.of("deep", Buffer.buffer("{\"spec\":".repeat(100_000))),
         Arguments.of("two pods", pod(asks("1"), 1).appendBuffer(pod(asks("1"), 1))),
         Arguments.of("a long number", pod(asks("1").replace("\"1\"", "9".repeat(100_000)), 1)),

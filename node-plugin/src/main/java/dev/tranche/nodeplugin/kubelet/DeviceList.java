@@ -7,15 +7,15 @@ import dev.tranche.api.kubelet.TopologyInfo;
 import dev.tranche.nodeplugin.gpu.Replica;
 import dev.tranche.nodeplugin.gpu.Replicas;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
-import java.util.List;
 
 /** Converts the replicas to a ListAndWatch response. */
 final class DeviceList {
   private DeviceList() {}
 
   static ListAndWatchResponse of(Replicas replicas) {
-    List<Device> devices = replicas.all().stream().map(DeviceList::device).toList();
-    return ListAndWatchResponse.newBuilder().addAllDevices(devices).build();
+    var response = ListAndWatchResponse.newBuilder();
+    replicas.all().forEach(replica -> response.addDevices(device(replica)));
+    return response.build();
   }
 
   private static Device device(Replica replica) {

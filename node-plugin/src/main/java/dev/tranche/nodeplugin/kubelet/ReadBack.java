@@ -19,6 +19,8 @@ final class ReadBack {
   private static final int BEAT_MS = 2_000;
   private static final int AFTER_ALLOCATE_MS = 100;
   private static final int RETRY_MS = 50;
+  // The least that a timer takes.
+  private static final int AT_ONCE_MS = 1;
   private static final int LIMIT_MS = 2_000;
   // The kubelet records an Allocate right after our answer.
   private static final int SETTLE_MS = 30;
@@ -41,7 +43,7 @@ final class ReadBack {
   }
 
   void start() {
-    vertx.setPeriodic(BEAT_MS, id -> scheduleRead(1));
+    vertx.setPeriodic(BEAT_MS, id -> scheduleRead(AT_ONCE_MS));
     // Registration comes first: no Allocate comes before it, and there is less to do at once.
     scheduleRead(AFTER_ALLOCATE_MS);
   }

@@ -86,8 +86,8 @@ public final class MpsMain {
     try {
       control.run();
       return 0;
-    } catch (InterruptedException | RuntimeException bug) {
-      LOG.error("cannot keep the MPS control daemons running", bug);
+    } catch (InterruptedException | RuntimeException e) {
+      LOG.error("cannot keep the MPS control daemons running", e);
       return 1;
     }
   }

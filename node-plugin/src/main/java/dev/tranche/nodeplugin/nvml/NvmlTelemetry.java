@@ -60,7 +60,7 @@ final class NvmlTelemetry {
     return value("nvmlDeviceGetTotalEccErrors", device, ECC_UNCORRECTED, ECC_VOLATILE, scratch);
   }
 
-  /** Returns what a function has written to the scratch: four bytes, or eight. */
+  /** Returns what a function writes: eight bytes, or four, the lower half of the cleared eight. */
   private long value(String function, Object... arguments) {
     scratch.clear();
     return functions.succeeds(function, arguments) ? scratch.getLong(0) : GpuReading.UNKNOWN;

@@ -74,6 +74,9 @@ class MpsWatchTest {
     watch.update(plan(10), SERVING);
     assertThat(watch.update(MpsPlan.NONE, SERVING)).isEqualTo(new MpsAvailability.NotNeeded());
     assertThat(watch.update(plan(10), NONE)).isEqualTo(new MpsAvailability.Awaited());
+    nowMs += MpsWatch.AWAIT_MS;
+    watch.update(MpsPlan.NONE, NONE);
+    assertThat(watch.update(plan(10), NONE)).isEqualTo(new MpsAvailability.Awaited());
   }
 
   static List<MpsStatus> statuses() {

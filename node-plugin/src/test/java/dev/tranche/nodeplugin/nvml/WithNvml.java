@@ -7,7 +7,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 
 /** A test of the binding against the simulated library. What it opens is closed after it. */
-@SuppressWarnings("NullAway.Init")
+@SuppressWarnings("NullAway")
 abstract class WithNvml {
   FakeNvml fake;
   JnaNvml nvml;
@@ -28,6 +28,7 @@ abstract class WithNvml {
   void open(String... state) throws IOException {
     close();
     fake.state(state);
+    nvml = null;
     nvml = JnaNvml.open(fake.root(), this::clockMs);
   }
 

@@ -13,19 +13,20 @@ import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.stream.Stream;
 
 /**
  * All nodes as they are for a pod now.
  *
  * @param usable those that the pod does not exclude
+ * @param others all others
  * @param fits of the usable nodes
- * @param everywhere the fits of all nodes
  * @param excluded how many nodes each of the pod's fields excludes
  */
 public record NodesForPod(
     List<NodeSnapshot> usable,
+    List<NodeSnapshot> others,
     List<NodeFit> fits,
-    List<NodeFit> everywhere,
     Map<Exclusion, Integer> excluded) {
   /** The largest share that would fit now, and a node that it fits. */
   public record SmallerShare(int replicas, int replicasPerGpu, String node) {}
@@ -38,18 +39,18 @@ public record NodesForPod(
       NodeFilter filter) {
     var excluded = new EnumMap<Exclusion, Integer>(Exclusion.class);
     var usable = new ArrayList<NodeSnapshot>(nodes.size());
-    var fits = new ArrayList<NodeFit>(nodes.size());
-    List<NodeFit> everywhere = evaluator.evaluate(pod, nodes, policy);
-    for (int i = 0; i < nodes.size(); i++) {
-      Optional<Exclusion> why = filter.excludes(nodes.get(i).node());
-      if (why.isPresent()) {
-        excluded.merge(why.get(), 1, Integer::sum);
-      } else {
-        usable.add(nodes.get(i));
-        fits.add(everywhere.get(i));
-      }
+    var others = new ArrayList<NodeSnapshot>();
+    for (NodeSnapshot node : nodes) {
+      Optional<Exclusion> why = filter.excludes(node.node());
+      why.ifPresent(each -> excluded.merge(each, 1, Integer::sum));
+      (why.isEmpty() ? usable : others).add(node);
     }
-    return new NodesForPod(usable, fits, everywhere, excluded);
+    return new NodesForPod(usable, others, evaluator.evaluate(pod, usable, policy), excluded);
+  }
+
+  /** Returns the fits of all nodes, with those that the pod excludes. */
+  public List<NodeFit> everywhere(NodeEvaluator evaluator, PodFacts pod, Policy policy) {
+    return Stream.concat(fits.stream(), evaluator.evaluate(pod, others, policy).stream()).toList();
   }
 
   public List<NodeFit> fitting() {

@@ -224,7 +224,9 @@ public record WhatIf(
       var verdict = new SchedulerVerdict(SchedulerVerdict.State.REFUSED, counts, reasons);
       WaitCause alone =
           WaitCauses.of(
-              gated ? pod : pod.with(verdict), Survey.of(found.everywhere()), Optional.of(reasons));
+              gated ? pod : pod.with(verdict),
+              Survey.of(found.everywhere(evaluator, pod, policy)),
+              Optional.of(reasons));
       return WaitCauses.ownFieldsFirst(alone, found.excludedBy());
     }
 

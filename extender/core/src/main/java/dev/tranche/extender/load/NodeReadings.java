@@ -152,6 +152,9 @@ final class NodeReadings {
   private static Map<String, Long> began(
       Map<String, Long> before, LoadReading reading, long keptMs) {
     Map<String, Double> uses = reading.smByPod();
+    if (before.isEmpty() && uses.isEmpty()) {
+      return before;
+    }
     long oldestMs = reading.sampledAtMs() - keptMs;
     var began = new HashMap<>(before);
     began.entrySet().removeIf(e -> e.getValue() < oldestMs && !uses.containsKey(e.getKey()));

@@ -75,6 +75,12 @@ record PodBody(List<String> resources) {
     }
   }
 
+  private static void putIfAbsent(ObjectNode object, String field, String value) {
+    if (!object.hasNonNull(field)) {
+      object.put(field, value);
+    }
+  }
+
   private Parsed<PostedPod> read(JsonNode pod, View view) throws JsonProcessingException {
     String reviewed = view.namespace().orElse("default");
     ObjectNode metadata = pod.withObject("/metadata");
@@ -83,13 +89,14 @@ record PodBody(List<String> resources) {
       return Parsed.refused(
           "metadata.namespace", namespace, reviewed + ", the namespace of the path");
     }
-    metadata.put("namespace", namespace);
+    putIfAbsent(metadata, "namespace", namespace);
     // A pod created with generateName has no name yet.
-    metadata.put("name", metadata.path("name").asText("what-if"));
-    // With the uid of another tenant's pod the answer would be as if it were gone.
-    String random = UUID.randomUUID().toString();
-    metadata.put(
-        "uid", view.namespace().isPresent() ? random : metadata.path("uid").asText(random));
+    putIfAbsent(metadata, "name", "what-if");
+    if (view.namespace().isPresent()) {
+      // With the uid of another tenant's pod the answer would be as if it were gone.
+      metadata.remove("uid");
+    }
+    putIfAbsent(metadata, "uid", UUID.randomUUID().toString());
     ReadPod read = KubernetesJson.MAPPER.treeToValue(pod, PodFields.class).read();
     Optional<PodFacts> facts = read.facts(resources);
     if (facts.isEmpty()) {

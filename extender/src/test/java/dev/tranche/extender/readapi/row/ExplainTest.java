@@ -333,13 +333,17 @@ final class ExplainTest {
     world.see(FakeWorld.pod("p", 3));
     Map<String, Exclusion> excluded =
         Map.of("a", Exclusion.TAINTS, "b", Exclusion.NODE_SELECTOR, "d", Exclusion.NODE_SELECTOR);
-    JsonObject explained = explained(Optional.of(node -> Optional.ofNullable(excluded.get(node))));
+    Optional<NodeFilter> filter = Optional.of(node -> Optional.ofNullable(excluded.get(node)));
+    JsonObject explained = explained(filter);
     assertThat(explained.getInteger("fittedCount")).isOne();
     assertThat(explained.getJsonArray("fitted").getJsonObject(0).getString("node")).isEqualTo("c");
     assertThat(explained.getString("note"))
         .endsWith("3 nodes are excluded: 2 by nodeSelector, 1 by taints not tolerated");
     assertThat(explained.getInteger("excludedCount")).isEqualTo(3);
     assertThat(explained(ALL_NODES).getString("note")).doesNotContain("nodeSelector");
+    filtered("c");
+    assertThat(page(filter).getJsonObject("waiting").getString("message"))
+        .startsWith("GPUs of node c fit");
   }
 
   private void see(String pod, int replicas, String gpu, String node) {

@@ -167,7 +167,7 @@ public record Explain(Ledger ledger, NodeEvaluator evaluator, Explanations expla
           decision.with(
               inVain ? List.of(NOTE_NO_PREEMPTION, holders(decision, snapshot, view)) : List.of(),
               smaller);
-      Survey everywhere = Survey.of(now.everywhere());
+      Survey everywhere = Survey.of(now.everywhere(evaluator, pod, plan.policy()));
       WaitCause alone = WaitCauses.of(pod, everywhere, explanations.decided(pod));
       WaitCause cause = explanations.found(pod, WaitCauses.ownFieldsFirst(alone, now.excludedBy()));
       waiting = Waiting.of(cause, explanations.trace(pod));
