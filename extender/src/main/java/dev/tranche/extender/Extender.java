@@ -189,19 +189,7 @@ public final class Extender implements AutoCloseable {
     registry.getPrometheusRegistry().register(gpus);
     ops = new OpsRoutes(vertx, registry, gpus, inspections);
     verbs = verbServer();
-    var account = config.serviceAccount();
-    streamServer =
-        new StreamServer(
-            config.stream(),
-            port("stream", StreamServer.LIMITS),
-            new TokenReviewer(client, account.namespace(), account.name(), metrics),
-            streams,
-            new StreamServer.ReportSink(
-                state,
-                (node, report) -> controllers.tell(each -> each.reported(node, report)),
-                loop,
-                core.clockMs,
-                metrics));
+    streamServer = streamServer(client);
     readApi = readApi(inspections, new AccessReviewer(calls, metrics));
     apiService = new ApiServiceBundle(calls);
     ports = new CertifiedPorts(config, client, vertx, this::serve);
@@ -211,6 +199,21 @@ public final class Extender implements AutoCloseable {
     metrics.gauge(
         "tranche.extender.ready", "1 while /readyz says ready, else 0.", () -> ready ? 1 : 0);
     StateGauges.register(metrics, core, state, streams);
+  }
+
+  private StreamServer streamServer(KubernetesClient client) {
+    var account = config.serviceAccount();
+    return new StreamServer(
+        config.stream(),
+        port("stream", StreamServer.LIMITS),
+        new TokenReviewer(client, account.namespace(), account.name(), metrics),
+        streams,
+        new StreamServer.ReportSink(
+            state,
+            (node, report) -> controllers.tell(each -> each.reported(node, report)),
+            loop,
+            core.clockMs,
+            metrics));
   }
 
   private void listParts(KubernetesClient client, DraNodes draNodes) {

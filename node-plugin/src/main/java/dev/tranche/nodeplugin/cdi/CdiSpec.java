@@ -1,5 +1,6 @@
 package dev.tranche.nodeplugin.cdi;
 
+import dev.tranche.nodeplugin.config.AllocateOptions;
 import dev.tranche.nodeplugin.file.AtomicFile;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
@@ -14,14 +15,13 @@ import java.util.Map;
  * @param devices changes to a container by the device's name; at least one
  */
 public record CdiSpec(String deviceClass, Map<String, JsonObject> devices, JsonObject common) {
-  public static final String VENDOR = "k8s.device-plugin.nvidia.com";
 
   // The first version that allows names that begin with a digit, and host paths of device nodes.
   private static final String VERSION = "0.5.0";
 
   /** Returns its file name in a folder of specs. */
   public String fileName() {
-    return VENDOR + "-" + deviceClass + ".json";
+    return AllocateOptions.CDI_VENDOR + "-" + deviceClass + ".json";
   }
 
   /**
@@ -37,7 +37,13 @@ public record CdiSpec(String deviceClass, Map<String, JsonObject> devices, JsonO
     JsonArray all = new JsonArray();
     devices.forEach((name, edits) -> all.add(JsonObject.of("name", name, "containerEdits", edits)));
     JsonObject spec =
-        JsonObject.of("cdiVersion", VERSION, "kind", VENDOR + "/" + deviceClass, "devices", all);
+        JsonObject.of(
+            "cdiVersion",
+            VERSION,
+            "kind",
+            AllocateOptions.CDI_VENDOR + "/" + deviceClass,
+            "devices",
+            all);
     if (!common.isEmpty()) {
       spec.put("containerEdits", common);
     }

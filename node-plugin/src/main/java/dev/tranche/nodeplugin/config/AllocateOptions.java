@@ -32,6 +32,9 @@ public record AllocateOptions(
     Set<String> disabledCdiHooks,
     boolean imexChannel,
     boolean imexRequired) {
+  /** In the names of CDI devices; NVIDIA's plugin has the same. */
+  public static final String CDI_VENDOR = "k8s.device-plugin.nvidia.com";
+
   /** Devices that a container can get beside GPUs. Their lower-case names are NVIDIA's. */
   public enum DeviceClass {
     GDRCOPY("/dev", "gdrdrv"),

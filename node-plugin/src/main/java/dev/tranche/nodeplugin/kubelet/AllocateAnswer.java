@@ -4,7 +4,6 @@ import dev.tranche.api.kubelet.CDIDevice;
 import dev.tranche.api.kubelet.ContainerAllocateResponse;
 import dev.tranche.api.kubelet.DeviceSpec;
 import dev.tranche.api.kubelet.Mount;
-import dev.tranche.nodeplugin.cdi.CdiSpec;
 import dev.tranche.nodeplugin.config.AllocateOptions;
 import dev.tranche.nodeplugin.config.AllocateOptions.DeviceListStrategy;
 import dev.tranche.nodeplugin.gpu.HostNodes;
@@ -69,7 +68,7 @@ record AllocateAnswer(AllocateOptions options, HostNodes nodes, String answerId)
   }
 
   private static String qualified(String name, String device) {
-    return CdiSpec.VENDOR + "/" + name + "=" + device;
+    return AllocateOptions.CDI_VENDOR + "/" + name + "=" + device;
   }
 
   private void addVisible(ContainerAllocateResponse.Builder answer, List<String> ids) {
