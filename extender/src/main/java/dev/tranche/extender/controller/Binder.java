@@ -26,7 +26,6 @@ import java.util.concurrent.TimeoutException;
  * @param client that tries once, see {@link ApiWriter}
  */
 record Binder(KubernetesClient client) {
-
   /** A fallback: the client's own timeout is shorter, but may not cover everything. */
   private static final long ANSWER_S_MAX = 15;
 

@@ -15,7 +15,6 @@ import java.util.Map;
  * @param devices changes to a container by the device's name; at least one
  */
 public record CdiSpec(String deviceClass, Map<String, JsonObject> devices, JsonObject common) {
-
   // The first version that allows names that begin with a digit, and host paths of device nodes.
   private static final String VERSION = "0.5.0";
 

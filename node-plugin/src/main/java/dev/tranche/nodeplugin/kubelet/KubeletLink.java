@@ -144,7 +144,8 @@ final class KubeletLink {
   private FolderState readFolder() throws IOException {
     String kubelet = SocketFile.identity(kubeletSocket);
     boolean removed = kubelet.isEmpty() && SocketFile.removed(folder);
-    Optional<String> denied = FileAccess.denied(kubeletSocket);
+    Optional<String> denied =
+        kubelet.isEmpty() ? FileAccess.denied(kubeletSocket) : Optional.empty();
     if (denied.isPresent()) {
       return new FolderState("", denied, false, Optional.empty(), false);
     }

@@ -25,6 +25,8 @@ import java.util.concurrent.TimeUnit;
 
 /** Creates clients of the API server. */
 public final class ApiClient {
+  private static final int INFORMER_CALL_MS = 10_000;
+
   /** Of a watch that has ended, doubled a few times while it fails. */
   private static final int RECONNECT_MS = 250;
 
@@ -39,6 +41,11 @@ public final class ApiClient {
             .withWatchReconnectInterval(RECONNECT_MS)
             .build();
     return client.newClient(config).adapt(KubernetesClient.class);
+  }
+
+  /** Returns a client for informers: its own retries would open a watch on another thread. */
+  public static KubernetesClient forInformers(KubernetesClient client) {
+    return withoutRetries(client, INFORMER_CALL_MS);
   }
 
   /**

@@ -14,8 +14,6 @@ import org.slf4j.LoggerFactory;
 public final class ObjectWatch<T extends HasMetadata> implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(ObjectWatch.class);
 
-  private static final int CALL_MS = 10_000;
-
   private final SharedIndexInformer<T> informer;
 
   /**
@@ -30,10 +28,9 @@ public final class ObjectWatch<T extends HasMetadata> implements AutoCloseable {
       String object,
       String consequence,
       Consumer<T> onObject) {
-    // The client's own retries would open the watch on another thread.
     this.informer =
         informable
-            .apply(ApiClient.withoutRetries(client, CALL_MS))
+            .apply(ApiClient.forInformers(client))
             .runnableInformer(0)
             .addEventHandler(
                 new ResourceEventHandler<>() {

@@ -28,8 +28,6 @@ public final class ClusterWatch implements AutoCloseable {
   /** Nodes in one page of a list, so that few lie in memory with all their fields. */
   private static final long PAGE_NODES = 50;
 
-  private static final int CALL_MS = 10_000;
-
   private final GpuNodeStore store;
   private final SharedIndexInformer<Node> nodes;
   private final @Nullable SharedIndexInformer<RuntimeClass> runtimeClass;
@@ -54,8 +52,7 @@ public final class ClusterWatch implements AutoCloseable {
       InstantSource clock) {
     this.clock = clock;
     store = new GpuNodeStore(gpuResources, failures, this::nodesListed, clock);
-    // Informers retry by themselves.
-    KubernetesClient calls = ApiClient.withoutRetries(client, CALL_MS);
+    KubernetesClient calls = ApiClient.forInformers(client);
     nodes =
         calls
             .nodes()

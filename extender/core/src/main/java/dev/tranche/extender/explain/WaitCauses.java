@@ -27,8 +27,7 @@ import org.jspecify.annotations.Nullable;
  * which ones, and it never asks the extender about nodes that it refuses itself. The survey says
  * which nodes' GPUs would fit, but not whether the pod may use these nodes.
  */
-public record WaitCauses(
-    PodFacts pod, Survey survey, SchedulerVerdict verdict, Optional<Set<Reason>> decided) {
+public record WaitCauses(PodFacts pod, Survey survey, Optional<Set<Reason>> decided) {
   private static final int MODELS_SHOWN_MAX = 5;
   private static final int SPLITS_SHOWN_MAX = 5;
 
@@ -50,7 +49,11 @@ public record WaitCauses(
    *     reason if some node fitted
    */
   public static WaitCause of(PodFacts pod, Survey survey, Optional<Set<Reason>> decided) {
-    return new WaitCauses(pod, survey, pod.scheduler(), decided).cause();
+    return new WaitCauses(pod, survey, decided).cause();
+  }
+
+  private SchedulerVerdict verdict() {
+    return pod.scheduler();
   }
 
   /**
@@ -125,7 +128,7 @@ public record WaitCauses(
   }
 
   private WaitCause cause() {
-    if (verdict.state() == State.GATED) {
+    if (verdict().state() == State.GATED) {
       return new WaitCause(
           WaitReason.GATED,
           "its scheduling gates are not removed yet",
@@ -142,11 +145,11 @@ public record WaitCauses(
     if (survey.fits()) {
       return fitting();
     }
-    if (verdict.state() == State.NOT_TRIED && decided.isEmpty()) {
+    if (verdict().state() == State.NOT_TRIED && decided.isEmpty()) {
       // Full GPUs are no reason for a pod that no scheduler looks at.
       return notTried();
     }
-    return survey.nearest(verdict.refusals()).map(this::refusal).orElseGet(this::noNode);
+    return survey.nearest(verdict().refusals()).map(this::refusal).orElseGet(this::noNode);
   }
 
   /**
@@ -154,7 +157,7 @@ public record WaitCauses(
    * may also be about to bind the pod to that node, while its volume is made.
    */
   private WaitCause nominated(String node) {
-    if (verdict.has(Kind.HOST) && !verdict.has(Kind.GPUS)) {
+    if (verdict().has(Kind.HOST) && !verdict().has(Kind.GPUS)) {
       return host(
           "pods were evicted for it on node %s, which still lacks %s"
               .formatted(node, blockers(Kind.HOST)));
@@ -178,27 +181,27 @@ public record WaitCauses(
 
   /** Returns what the condition alone says. */
   private WaitCause untilSurveyed() {
-    if (verdict.has(Kind.GPUS)) {
-      Reason last = verdict.refusals().stream().max(Reason::compareTo).orElse(Reason.FULL);
+    if (verdict().has(Kind.GPUS)) {
+      Reason last = verdict().refusals().stream().max(Reason::compareTo).orElse(Reason.FULL);
       return shortage(last);
     }
-    if (verdict.has(Kind.HOST)) {
+    if (verdict().has(Kind.HOST)) {
       return host("nodes lack " + blockers(Kind.HOST));
     }
-    return verdict.has(Kind.NODE) ? excluded("") : notTried();
+    return verdict().has(Kind.NODE) ? excluded("") : notTried();
   }
 
   /** Some node's GPUs fit, so something else keeps the pod from that node. */
   private WaitCause fitting() {
-    if (verdict.state() == State.NOT_TRIED) {
+    if (verdict().state() == State.NOT_TRIED) {
       return untilCondition();
     }
-    boolean node = verdict.has(Kind.NODE);
-    boolean host = verdict.has(Kind.HOST);
+    boolean node = verdict().has(Kind.NODE);
+    boolean host = verdict().has(Kind.HOST);
     if (node && pinned()) {
       return pinnedTo();
     }
-    Optional<Reason> shortage = survey.among(verdict.refusals()).filter(SHORTAGE::contains);
+    Optional<Reason> shortage = survey.among(verdict().refusals()).filter(SHORTAGE::contains);
     if ((node || host) && shortage.isPresent() && !excludedEverywhere()) {
       // The fitting node is one that the pod may not use; one that it may use has too little.
       WaitCause alone = shortage(shortage.get());
@@ -246,7 +249,7 @@ public record WaitCauses(
           "Request fewer GPUs, or add a node that has as many.");
     }
     boolean onlyExcluded =
-        verdict.has(Kind.NODE) && !verdict.has(Kind.HOST) && !verdict.has(Kind.GPUS);
+        verdict().has(Kind.NODE) && !verdict().has(Kind.HOST) && !verdict().has(Kind.GPUS);
     return (onlyExcluded || excludedEverywhere()) && SHORTAGE.contains(nearest)
         ? excluded("; their GPUs are taken as well")
         : shortage(nearest);
@@ -258,7 +261,7 @@ public record WaitCauses(
    */
   private boolean excludedEverywhere() {
     int gpuNodes = survey.gpuNodes();
-    return gpuNodes > 0 && verdict.count(SchedulerVerdict::isUnknown) >= gpuNodes;
+    return gpuNodes > 0 && verdict().count(SchedulerVerdict::isUnknown) >= gpuNodes;
   }
 
   private WaitCause shortage(Reason reason) {
@@ -289,7 +292,7 @@ public record WaitCauses(
           " Its %s was sized for the GPUs that its node affinity names; for others, set %s and recreate the pod."
               .formatted(Names.GPU_MEMORY, Names.GPU_MODEL);
     }
-    if (verdict.has(Kind.HOST)) {
+    if (verdict().has(Kind.HOST)) {
       message += "; nodes also lack " + blockers(Kind.HOST);
       advice += " Also request less of what the nodes lack.";
     }
@@ -371,7 +374,7 @@ public record WaitCauses(
 
   /** Whether admission has chosen the GPUs by the amount of memory. */
   private boolean pinned() {
-    return verdict.has(Blocker.AFFINITY)
+    return verdict().has(Blocker.AFFINITY)
         && pod.annotations().keySet().stream().anyMatch(Names::requestsMemory);
   }
 
@@ -405,7 +408,7 @@ public record WaitCauses(
 
   private String excludedAdvice() {
     var advice = new StringBuilder();
-    for (Blocker blocker : verdict.nodes().keySet()) {
+    for (Blocker blocker : verdict().nodes().keySet()) {
       String each =
           switch (blocker) {
             case AFFINITY ->
@@ -429,14 +432,14 @@ public record WaitCauses(
     return new WaitCause(
         WaitReason.PORT_OR_CPU,
         message,
-        verdict.has(Blocker.PORTS)
+        verdict().has(Blocker.PORTS)
             ? "Use another hostPort, or wait until the pod that has it ends."
             : "Request less of it, or add a node. GPUs are not what is missing.");
   }
 
   /** Returns the blockers of one kind, as words. */
   private String blockers(Kind kind) {
-    return verdict.nodes().keySet().stream()
+    return verdict().nodes().keySet().stream()
         .filter(blocker -> blocker.kind == kind)
         .map(blocker -> blocker.words)
         .collect(joining(" and "));

@@ -43,7 +43,7 @@ public final class PodLabels {
             .flatMapToLong(
                 label ->
                     LongStream.of(
-                        hash(label.getKey()), hash(pair(label.getKey(), label.getValue()))))
+                        hash(label.getKey(), null), hash(label.getKey(), label.getValue())))
             .sorted()
             .toArray();
     return new PodLabels(hashes);
@@ -56,26 +56,30 @@ public final class PodLabels {
   }
 
   public boolean has(String key) {
-    return Arrays.binarySearch(hashes, hash(key)) >= 0;
+    return Arrays.binarySearch(hashes, hash(key, null)) >= 0;
   }
 
   public boolean has(String key, String value) {
-    return has(pair(key, value));
+    return Arrays.binarySearch(hashes, hash(key, value)) >= 0;
   }
 
-  /** No label has the character between. */
-  private static String pair(String key, String value) {
-    return key + "\n" + value;
-  }
-
-  private static long hash(String text) {
-    long hash = SEED;
-    for (int i = 0; i < text.length(); i++) {
-      hash = (hash ^ text.charAt(i)) * PRIME;
+  private static long hash(String key, @Nullable String value) {
+    long hash = update(SEED, key);
+    if (value != null) {
+      // No label has this character, so key and value do not run together.
+      hash = update((hash ^ '\n') * PRIME, value);
     }
     hash ^= hash >>> 32;
     hash *= 0x9e3779b97f4a7c15L;
     return hash ^ hash >>> 29;
+  }
+
+  private static long update(long from, String text) {
+    long hash = from;
+    for (int i = 0; i < text.length(); i++) {
+      hash = (hash ^ text.charAt(i)) * PRIME;
+    }
+    return hash;
   }
 
   @Override

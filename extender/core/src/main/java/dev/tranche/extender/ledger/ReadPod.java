@@ -39,14 +39,14 @@ public record ReadPod(PodFields.Metadata metadata, PodFields.Spec spec, PodField
 
   /** Returns what the pod requests beside GPUs. */
   public HostRequest host() {
-    return needs(List.of()).host();
+    return sum(List.of()).host();
   }
 
   /**
    * Adds up the containers as kube-scheduler does: ordinary init containers run one by one beside
    * the sidecars before them.
    */
-  private NodeNeeds needs(List<String> gpus) {
+  private NodeNeeds sum(List<String> gpus) {
     NodeNeeds sum = NodeNeeds.NONE;
     NodeNeeds peak = NodeNeeds.NONE;
     for (Container init : spec.initContainers()) {
@@ -60,9 +60,7 @@ public record ReadPod(PodFields.Metadata metadata, PodFields.Spec spec, PodField
     for (Container app : spec.containers()) {
       sum = sum.plus(NodeNeeds.of(app.resources().requests(), gpus));
     }
-    return sum.max(peak)
-        .plus(NodeNeeds.of(spec.overhead(), gpus))
-        .orConstrained(spec.constrained() || isResizing());
+    return sum.max(peak).plus(NodeNeeds.of(spec.overhead(), gpus));
   }
 
   /**
@@ -184,7 +182,7 @@ public record ReadPod(PodFields.Metadata metadata, PodFields.Spec spec, PodField
         isTerminating(),
         status.nominatedNodeName().isEmpty() ? null : status.nominatedNodeName(),
         millis(metadata.deletionTimestamp()),
-        needs(gpus));
+        sum(gpus).orConstrained(spec.constrained() || isResizing()));
   }
 
   /** Returns milliseconds since 1970; 0 if the text is not a valid time. */

@@ -129,8 +129,10 @@ record Route(Kind kind, View view, String namespace, String name) {
       return List.of(Access.toPath(method().name().toLowerCase(Locale.ROOT), PREFIX + kind.path));
     }
     var get = new Right.Pods("get", view.namespace().get());
-    return kind == Kind.POD || kind == Kind.WHAT_IF
-        ? List.of(get)
-        : List.of(get, new Right.Pods("list", view.namespace().get()));
+    return switch (kind) {
+      case POD, WHAT_IF -> List.of(get);
+      case SUMMARY, GPUS, PODS, CHANGES, HISTORY, INVARIANTS, WASTE, METRICS, OPENAPI ->
+          List.of(get, new Right.Pods("list", view.namespace().get()));
+    };
   }
 }

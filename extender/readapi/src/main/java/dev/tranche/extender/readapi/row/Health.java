@@ -14,6 +14,8 @@ public enum Health {
   DRAINING,
   SILENT;
 
+  private final String text = CamelCase.of(this);
+
   static final Set<String> NAMES =
       Stream.of(values()).map(Health::toString).collect(Collectors.toUnmodifiableSet());
 
@@ -28,6 +30,6 @@ public enum Health {
 
   @Override
   public String toString() {
-    return CamelCase.of(this);
+    return text;
   }
 }

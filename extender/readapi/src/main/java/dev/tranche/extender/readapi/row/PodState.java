@@ -13,6 +13,8 @@ public enum PodState {
   BOUND,
   ENDED;
 
+  private final String text = CamelCase.of(this);
+
   static final Set<String> NAMES =
       Stream.of(values()).map(PodState::toString).collect(Collectors.toUnmodifiableSet());
 
@@ -28,6 +30,6 @@ public enum PodState {
 
   @Override
   public String toString() {
-    return CamelCase.of(this);
+    return text;
   }
 }
